@@ -5,6 +5,7 @@
 #include "agent/methods/counted_methods.h"
 #include "agent/methods/long_calls.h"
 #include "agent/threads/lock_holds.h"
+#include "agent/threads/shared_holds.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/thread_waits.h"
@@ -237,6 +238,14 @@ static void JNICALL owned(JNIEnv *jni, jclass class, jobject lock)
     lock_holds__owned(&treadle_agent.java_threads, jni, lock);
 }
 
+static void JNICALL shared(JNIEnv *jni, jclass class, jint number, jobject lock, jint operation,
+                           jint permits)
+{
+    (void)class;
+    shared_holds__tell(&treadle_agent.java_threads, jni, number, lock,
+                       (enum sharing_operation)operation, permits);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
@@ -257,4 +266,5 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_RELEASED] = {"exited", "()V", (void *)(uintptr_t)exited},
     [HOOK_RELEASING] = {"exiting", "()V", (void *)(uintptr_t)exiting},
     [HOOK_OWNED] = {"owned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)owned},
+    [HOOK_SHARED] = {"shared", "(ILjava/lang/Object;II)V", (void *)(uintptr_t)shared},
 };

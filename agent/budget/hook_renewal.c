@@ -80,7 +80,8 @@ static void change(struct hook_renewal *renewal, JNIEnv *jni)
         return;
     }
     if (atomic_exchange(&renewal->for_locks, false)) {
-        class_changes__hook_locks(renewal->hooks, jni, renewal->owners_wanted);
+        class_changes__hook_locks(renewal->hooks, jni, renewal->owners_wanted,
+                                  renewal->shared_wanted);
         atomic_store(&renewal->changing, false);
         return;
     }
@@ -135,16 +136,19 @@ void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *l
 {
     uint64_t now_ns = ledger_time__now_ns(renewal->time);
     bool owners, classes;
+    uint32_t shared;
 
     if (!locks || !atomic_load(renewal->profiling) || atomic_load(&renewal->changing) ||
         (renewal->locks_ns && now_ns - renewal->locks_ns < LOCKS_PAUSE_NS))
         return;
     owners = atomic_load(&locks->holds.locks_wanted);
     classes = atomic_exchange(&locks->holds.classes_wanted, false);
-    if (!classes && (!owners || renewal->owners_wanted))
+    shared = atomic_load(&locks->shared.wanted);
+    if (!classes && (!owners || renewal->owners_wanted) && shared == renewal->shared_wanted)
         return;
     renewal->locks_ns = now_ns;
     renewal->owners_wanted = owners;
+    renewal->shared_wanted = shared;
     atomic_store(&renewal->for_locks, true);
     wake_thread(renewal);
 }

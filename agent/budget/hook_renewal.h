@@ -63,7 +63,8 @@ struct hook_renewal {
     _Atomic bool for_removal; /* … which lose their silent hooks */
     _Atomic bool is_over;     /* there is no changing thread: no class is changed any more */
     bool has_thread;
-    bool owners_wanted; /* for_locks: those of java.util.concurrent, too */
+    bool owners_wanted;     /* for_locks: those of java.util.concurrent, too, … */
+    uint32_t shared_wanted; /* … and of these kinds of shared locks (bits) */
     uint32_t methods[HOOK_RENEWAL_MOST];
     uint32_t count;
     uint32_t class_count;

@@ -133,7 +133,10 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
         hooked.id = choice.slot ? choice.slot : choice.id;
         hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;
         hooked.last = choice.last;
-        hooked.is_counted = choice.counted && !choice.first && !choice.last && !choice.monitors;
+        if (!hooked.is_static && !hooked.is_constructor)
+            hooked.sharing = choice.sharing;
+        hooked.is_counted = choice.counted && !choice.first && !choice.last && !choice.monitors &&
+                            !hooked.sharing.operation;
         hooked.has_monitors = choice.monitors;
         hooked.has_own_monitor = choice.monitors && (method->access_flags & ACC_SYNCHRONIZED);
         error = write_hooked(rewriting, &hooked, content, &outcome);

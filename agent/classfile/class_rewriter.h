@@ -11,6 +11,7 @@
 #include "agent/classfile/class_file.h"
 #include "agent/classfile/code_rewriter.h"
 #include "agent/classfile/constant_pool.h"
+#include "agent/classfile/sharing_hook.h"
 
 #define CLASS_VERSION_LEAST 45u
 #define CLASS_VERSION_MOST  69u
@@ -40,6 +41,7 @@ struct method_choice {
                          is left; or NULL. Stays valid. */
     bool counted;     /* calls are only counted, unless something else is wanted of the method */
     bool monitors;    /* the holds of the monitors that the method enters are measured */
+    struct sharing_hook sharing; /* of an instance method */
 };
 
 /* Decides whether the method gets hooks, and which. The texts are valid until the call returns. The

@@ -23,7 +23,7 @@
 #include "agent/classfile/class_file.h"
 #include "agent/classfile/method_code.h"
 
-#define CODE_HOOK_BYTES_MAX 17u
+#define CODE_HOOK_BYTES_MAX 28u
 
 struct code_hook {
     uint8_t bytes[CODE_HOOK_BYTES_MAX];

@@ -23,6 +23,7 @@ struct rewriting {
     struct class_reader stack_map;
     bool has_stack_map;
     bool wants_stack_map;
+    uint32_t returns_only; /* so many bytes of the leave hook are for returns, not for exceptions */
     uint32_t range_count;
     uint32_t handlers[HANDLERS]; /* their positions; 0: there is none */
 };
@@ -132,6 +133,39 @@ static bool put_first(struct rewriting *rewriting)
     return method != 0;
 }
 
+/* The number that the hook is called with, from the result on the stack. */
+static void put_result(struct code_hook *hook, enum sharing_when when)
+{
+    static const uint8_t codes[][3] = {
+        [SHARING_AT_BEGIN] = {OP_ICONST_0},
+        [SHARING_FROM_0] = {OP_DUP},
+        [SHARING_FROM_1] = {OP_DUP, OP_ICONST_1, OP_ISUB},
+        [SHARING_LONG] = {OP_DUP2, OP_LCONST_1, OP_LCMP},
+    };
+
+    for (unsigned i = 0; i < sizeof(codes[when]) && codes[when][i] != OP_NOP; i++)
+        put(hook, codes[when][i]);
+}
+
+/* False: the pool is full. */
+static bool put_sharing(struct rewriting *rewriting)
+{
+    const struct sharing_hook *sharing = &rewriting->method->sharing;
+    struct constant_pool *pool = rewriting->rewriter->pool;
+    uint32_t type = constant_pool__add_text(pool, text_of("(ILjava/lang/Object;II)V"));
+    uint32_t method = add_hook(pool, rewriting->rewriter->owner, "sharing", type);
+    bool at_begin = sharing->when == SHARING_AT_BEGIN;
+    struct code_hook *hook = at_begin ? &rewriting->hooks.enter : &rewriting->hooks.leave;
+
+    put_result(hook, (enum sharing_when)sharing->when);
+    put(hook, OP_ALOAD_0);
+    put(hook, OP_ICONST_0 + sharing->operation);
+    put(hook, sharing->is_counted ? OP_ILOAD_1 : OP_ICONST_1);
+    put_call(hook, method);
+    rewriting->returns_only = at_begin ? 0 : hook->length;
+    return method != 0;
+}
+
 /* False: the pool is full. */
 static bool put_last(struct rewriting *rewriting)
 {
@@ -184,7 +218,8 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
     if (!id_index ||
         (rewriting->method->has_own_monitor &&
          !put_own_monitor(rewriting, &hooks->enter, "acquired")) ||
-        (rewriting->method->first && !put_first(rewriting)))
+        (rewriting->method->first && !put_first(rewriting)) ||
+        (rewriting->method->sharing.operation && !put_sharing(rewriting)))
         return METHOD_POOL_FULL;
     put(&hooks->enter, id_index <= UINT8_MAX ? OP_LDC : OP_LDC_W);
     if (id_index <= UINT8_MAX)
@@ -273,7 +308,7 @@ static enum method_outcome arrange(struct rewriting *rewriting)
 {
     const struct method_code *code = &rewriting->method->code;
     struct code_layout *layout = &rewriting->layout;
-    uint32_t handler_length = rewriting->hooks.leave.length + 1u;
+    uint32_t handler_length = rewriting->hooks.leave.length - rewriting->returns_only + 1u;
     uint32_t end;
 
     switch (code_layout__place(layout, &rewriting->hooks, rewriting->wants_stack_map)) {
@@ -298,7 +333,7 @@ static enum method_outcome arrange(struct rewriting *rewriting)
         return METHOD_CODE_TOO_LARGE;
     if (rewriting->range_count + code->exception_count > UINT16_MAX)
         return METHOD_TOO_MANY_HANDLERS;
-    if (code->max_stack > UINT16_MAX - HANDLER_STACK)
+    if (code->max_stack > UINT16_MAX - HANDLER_STACK - SHARING_STACK)
         return METHOD_STACK_TOO_DEEP;
     return METHOD_HOOKED;
 }
@@ -339,7 +374,9 @@ static void write_code(const struct rewriting *rewriting)
     struct class_writer *writer = rewriting->writer;
     const struct code_hook *leave = &rewriting->hooks.leave;
     bool counted = rewriting->method->is_counted;
-    uint32_t more_stack = counted ? 0 : TOKEN_SLOTS, least_stack = counted ? 1 : HANDLER_STACK;
+    uint32_t of_sharing = rewriting->method->sharing.operation ? SHARING_STACK : 0;
+    uint32_t more_stack = of_sharing + (counted ? 0 : TOKEN_SLOTS),
+             least_stack = counted ? 1 : HANDLER_STACK;
     uint32_t max_stack = code->max_stack + more_stack;
     size_t length_at;
 
@@ -350,7 +387,8 @@ static void write_code(const struct rewriting *rewriting)
     code_layout__write(&rewriting->layout, writer);
     for (int i = 0; i < HANDLERS; i++)
         if (rewriting->handlers[i]) {
-            class_writer__copy(writer, leave->bytes, leave->length);
+            class_writer__copy(writer, leave->bytes + rewriting->returns_only,
+                               leave->length - rewriting->returns_only);
             class_writer__u1(writer, OP_ATHROW);
         }
     class_writer__set_u4(writer, length_at, (uint32_t)(writer->length - length_at - 4));

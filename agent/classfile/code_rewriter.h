@@ -18,6 +18,9 @@
  * `released` behind each monitorexit. A synchronized method begins with `acquired` and calls
  * `releasing` before each `leave`.
  *
+ * Where a shared lock is acquired or released, `sharing` is called before all that, or before the
+ * `leave` of each return, with what is about to be returned (agent/classfile/sharing_hook.h).
+ *
  * The last line handles everything thrown from behind the enter hook on, hooks and returns
  * included, so leaving twice must be harmless. Its exception ranges are the last in the table: they
  * see only what leaves the frame, and the method's own entries keep their indices.
@@ -38,6 +41,7 @@
 #include "agent/classfile/class_file.h"
 #include "agent/classfile/constant_pool.h"
 #include "agent/classfile/method_code.h"
+#include "agent/classfile/sharing_hook.h"
 
 enum method_outcome {
     METHOD_HOOKED,
@@ -84,8 +88,9 @@ struct hooked_method {
     bool has_monitors; /* the holds of its monitors are measured; and of its own one */
     bool has_own_monitor;
     const char *first; /* a method of the hooks' class that is called with `this` first; or NULL */
-    const char *last;  /* a method of the hooks' class that is called wherever this one is left; or
-                          NULL */
+    struct sharing_hook sharing;
+    const char *last; /* a method of the hooks' class that is called wherever this one is left; or
+                         NULL */
 };
 
 /* Adds the constants that all hooked methods, or all counted ones, share to the pool, once, even if

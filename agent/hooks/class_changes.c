@@ -6,6 +6,7 @@
 #include "agent/hooks/unhooked_classes.h"
 #include "agent/host/jvmti_event.h"
 #include "agent/methods/class_name.h"
+#include "agent/threads/shared_lock_methods.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,9 @@ static bool is_contended(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
 {
     const struct numbered_class *class = method_numbers__find_class(&hooks->methods, name);
 
+    if (!loader && hooks->shared_new &&
+        (shared_lock_methods__kinds(name, strlen(name)) & hooks->shared_new))
+        return true;
     if (!loader && strcmp(name, OWNABLE_CLASS) == 0)
         return atomic_load(&hooks->locks_hooked) &&
                !(class && numbered_class__is(class, CLASS_HOOKED));
@@ -110,7 +114,7 @@ static bool is_contended(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
            class_hooks__is_to_be_hooked(hooks, jni, loader, name);
 }
 
-void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool locks)
+void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool locks, uint32_t shared)
 {
     struct lasting_calls busy;
 
@@ -118,6 +122,8 @@ void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool lock
     pthread_mutex_lock(&hooks->change_lock);
     if (locks)
         atomic_store(&hooks->locks_hooked, true);
+    hooks->shared_new = shared & ~atomic_load(&hooks->shared_hooked);
+    atomic_fetch_or(&hooks->shared_hooked, shared);
     if (are_heard(hooks) && hooks->everywhere) {
         hooks->busy = &busy;
         (void)loaded_classes__transform(hooks, jni, is_contended, unhooked_classes__note_refused,

@@ -38,7 +38,8 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
                           uint32_t count);
 
 /* Puts hooks where the holds of contended locks begin and end: into the classes with
- * CLASS_CONTENDED but those whose calls last, and, `locks`, into AbstractOwnableSynchronizer. */
-void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool locks);
+ * CLASS_CONTENDED but those whose calls last, `locks`, into AbstractOwnableSynchronizer, and into
+ * those of the kinds of shared locks (bits; agent/threads/shared_lock_methods.h). */
+void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool locks, uint32_t shared);
 
 #endif

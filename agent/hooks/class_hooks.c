@@ -13,6 +13,7 @@
 #include "agent/methods/counted_methods.h"
 #include "agent/methods/hook_class.h"
 #include "agent/methods/unhooked_method.h"
+#include "agent/threads/shared_lock_methods.h"
 #include "agent/threads/virtual_threads.h"
 
 #include <errno.h>
@@ -305,12 +306,16 @@ static bool choose(void *context, const struct class_method *method, struct meth
         choice->first = "owning";
         look->is_of_locks = true;
     }
+    if (look->is_boot)
+        choice->sharing =
+            shared_lock_methods__hook(method, atomic_load(&look->hooks->shared_hooked));
+    look->is_of_locks |= choice->sharing.operation != 0;
     look->is_counted = false;
     choice->id = number(look, method);
     choice->counted = look->is_counted;
     choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
     choice->monitors = enters_contended(look, method);
-    return choice->id || choice->first || choice->monitors;
+    return choice->id || choice->first || choice->monitors || choice->sharing.operation;
 }
 
 /* A tell_method. */
@@ -403,10 +408,16 @@ static bool is_of_virtual_threads(struct class_hooks *hooks, jobject loader, con
            (strcmp(name, SOCKET_POLLER_CLASS) == 0 && hooks->hears_waits);
 }
 
-/* The JDK's class of Locks that have an owner, once a program waits for one. */
+/* The JDK's class of Locks that have an owner, once a program waits for one; and those of shared
+ * locks. */
 static bool is_of_locks(struct class_hooks *hooks, jobject loader, const char *name)
 {
-    return !loader && name && strcmp(name, OWNABLE_CLASS) == 0 && atomic_load(&hooks->locks_hooked);
+    uint32_t shared = atomic_load(&hooks->shared_hooked);
+
+    if (loader || !name)
+        return false;
+    return (strcmp(name, OWNABLE_CLASS) == 0 && atomic_load(&hooks->locks_hooked)) ||
+           (shared && (shared_lock_methods__kinds(name, strlen(name)) & shared));
 }
 
 /* True if latency= may name some of its methods. */

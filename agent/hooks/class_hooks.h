@@ -63,6 +63,8 @@ struct class_hooks {
     _Atomic bool
         starts_wanted; /* that class is to have hooks: the program may make virtual threads */
     _Atomic bool locks_hooked;        /* AbstractOwnableSynchronizer is to have a hook */
+    _Atomic uint32_t shared_hooked;   /* kinds (bits) of shared locks whose classes are, too */
+    uint32_t shared_new;              /* those that get them just now; under change_lock */
     _Atomic bool wanted;              /* classes are to have hooks */
     _Atomic bool filter_is_new;       /* it was set since hooks were put in last */
     _Atomic uint64_t silent_since_ns; /* profiling is stopped since then, and the hooks are still in

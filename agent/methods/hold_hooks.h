@@ -8,7 +8,7 @@
 
 #include "agent/classfile/class_file.h"
 
-/* HOOKS_LOCK_CLASS to HOOKS_EXITING_METHOD of agent/methods/hook_pool.h, whose names and types are
+/* HOOKS_LOCK_CLASS to HOOKS_SHARED_METHOD of agent/methods/hook_pool.h, whose names and types are
  * written before. */
 void hold_hooks__write_pool(struct class_writer *out);
 void hold_hooks__write_methods(struct class_writer *out);

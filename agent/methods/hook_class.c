@@ -197,6 +197,9 @@ static void add_hooks_pool(struct class_writer *out, const struct writing *writi
                                         "hasContended",
                                         "()Z",
                                         "(Ljava/lang/Object;)V",
+                                        "sharing",
+                                        "shared",
+                                        "(ILjava/lang/Object;II)V",
                                         "OFF",
                                         "MUTED",
                                         "[B",
@@ -287,7 +290,7 @@ static void write_hooks(struct class_writer *out, const struct writing *writing)
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
     add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
     add_field(out, HOOKS_UNHEARD, HOOKS_BYTES_TYPE, false);
-    class_writer__u2(out, HOOK_COUNT + 12);
+    class_writer__u2(out, HOOK_COUNT + 13);
     add_initialiser(out);
     add_enter(out);
     add_open(out);

@@ -54,6 +54,12 @@
  *                 owned(lock);
  *     }
  *     public static native void owned(Object lock);
+ *     @ForceInline public static void sharing(int number, Object lock, int operation,
+ *                                             int permits) {   a shared lock is acquired, released
+ *         if (UNHEARD[0] == 0 && number >= 0 && (as above, or lock is neither of these))
+ *             shared(number, lock, operation, permits);
+ *     }
+ *     public static native void shared(int number, Object lock, int operation, int permits);
  *
  * The methods that count calls are in agent/methods/count_hooks.h.
  *
@@ -108,6 +114,7 @@ enum hook {
     HOOK_RELEASED,
     HOOK_RELEASING,
     HOOK_OWNED,
+    HOOK_SHARED,
     HOOK_COUNT,
 };
 

@@ -19,6 +19,14 @@ struct thread_holds *hold_table__find(struct hold_table *table, ledger_ref threa
     return NULL;
 }
 
+struct open_hold *thread_holds__lock(struct thread_holds *of, uint32_t identity)
+{
+    for (unsigned i = 0; i < HOLDS_OPEN; i++)
+        if (of->locks[i].since_ns && of->locks[i].lock.identity == identity)
+            return &of->locks[i];
+    return NULL;
+}
+
 void thread_holds__clear(struct thread_holds *of)
 {
     of->depth = 0;

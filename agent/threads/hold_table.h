@@ -22,6 +22,10 @@ struct open_hold {
     uintptr_t monitor;         /* its address once it is known to be the contended one; else 0 */
     struct lock_identity lock; /* of a contended monitor; of a Lock its identity alone */
     _Atomic bool is_contended;
+    bool is_owned;  /* of a Lock: exclusively; … */
+    bool is_shared; /* … or also shared, … */
+    uint32_t depth; /* … so many times, or permits, … */
+    uint32_t waits; /* … since there were so many waits (agent/threads/shared_holds.h) */
 };
 
 /* A monitor that another thread waits for, and the owner is to look after. */
@@ -47,6 +51,9 @@ struct hold_table {
 /* The thread's entry. NULL: it has none. take makes one; NULL: there is no room. */
 struct thread_holds *hold_table__find(struct hold_table *table, ledger_ref thread);
 struct thread_holds *hold_table__take(struct hold_table *table, ledger_ref thread);
+
+/* The Lock of that identity; NULL: it is not known to be held. */
+struct open_hold *thread_holds__lock(struct thread_holds *of, uint32_t identity);
 
 /* Nothing is held any more; nor is the entry needed, unless something is held. */
 void thread_holds__clear(struct thread_holds *of);

@@ -9,9 +9,8 @@ static ledger_ref ref_of(const struct java_threads *threads, const struct kernel
     return ledger__ref(threads->ledger, mine->thread);
 }
 
-/* What the thread holds. is_begin: there is to be an entry. NULL: there is none. */
-static struct thread_holds *holds_of(const struct java_threads *threads,
-                                     const struct kernel_thread *mine, bool is_begin)
+struct thread_holds *lock_holds__entry(const struct java_threads *threads,
+                                       const struct kernel_thread *mine, bool is_begin)
 {
     struct hold_table *table = &threads->locks->holds.table;
     ledger_ref thread = ref_of(threads, mine);
@@ -56,7 +55,7 @@ void lock_holds__hear(const struct java_threads *threads, JNIEnv *jni, bool hear
     atomic_store(&holds->is_switching, false);
 }
 
-static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni)
+struct kernel_thread *lock_holds__heard(struct java_threads *threads, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
 
@@ -70,7 +69,7 @@ static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni)
     return NULL;
 }
 
-static uint64_t now(const struct kernel_thread *mine)
+uint64_t lock_holds__now(const struct kernel_thread *mine)
 {
     return ledger_time__now_ns(&mine->setup->time);
 }
@@ -179,7 +178,7 @@ static void take_over(const struct java_threads *threads, JNIEnv *jni, struct ke
 
 static void enter(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine)
 {
-    struct thread_holds *of = holds_of(threads, mine, true);
+    struct thread_holds *of = lock_holds__entry(threads, mine, true);
     struct open_hold *hold;
 
     if (!of)
@@ -189,7 +188,7 @@ static void enter(struct java_threads *threads, JNIEnv *jni, struct kernel_threa
     if (of->depth++ >= HOLDS_OPEN)
         return;
     hold = &of->monitors[of->depth - 1];
-    hold->since_ns = now(mine);
+    hold->since_ns = lock_holds__now(mine);
     hold->monitor = 0;
     hold->lock.identity = 0;
     if (mine->thread->won_monitor)
@@ -198,7 +197,7 @@ static void enter(struct java_threads *threads, JNIEnv *jni, struct kernel_threa
 
 void lock_holds__acquired(struct java_threads *threads, JNIEnv *jni)
 {
-    struct kernel_thread *mine = heard(threads, jni);
+    struct kernel_thread *mine = lock_holds__heard(threads, jni);
     uint64_t began;
 
     if (!mine)
@@ -269,7 +268,7 @@ static void end_owned(const struct java_threads *threads, JNIEnv *jni,
 
 static void leave(struct java_threads *threads, JNIEnv *jni, bool exited)
 {
-    struct kernel_thread *mine = heard(threads, jni);
+    struct kernel_thread *mine = lock_holds__heard(threads, jni);
     struct thread_holds *of;
     struct open_hold *hold;
     uint64_t now_ns, began;
@@ -277,8 +276,8 @@ static void leave(struct java_threads *threads, JNIEnv *jni, bool exited)
     if (!mine)
         return;
     began = timed_hooks__begin(&mine->times.holds);
-    now_ns = now(mine);
-    of = holds_of(threads, mine, false);
+    now_ns = lock_holds__now(mine);
+    of = lock_holds__entry(threads, mine, false);
     hold = of ? pop(of) : NULL;
     if (hold && exited)
         end_exited(threads, jni, mine, of, hold, now_ns);
@@ -305,7 +304,7 @@ void lock_holds__releasing(struct java_threads *threads, JNIEnv *jni)
 static struct open_hold *innermost(const struct java_threads *threads,
                                    const struct kernel_thread *mine, struct thread_holds **of)
 {
-    *of = holds_of(threads, mine, false);
+    *of = lock_holds__entry(threads, mine, false);
     return *of && (*of)->depth && (*of)->depth <= HOLDS_OPEN ? &(*of)->monitors[(*of)->depth - 1]
                                                              : NULL;
 }
@@ -326,7 +325,7 @@ void lock_holds__gives_up(struct java_threads *threads, JNIEnv *jni, struct kern
     struct thread_holds *of;
     struct open_hold *hold = innermost(threads, mine, &of);
     struct hold_mark *mark;
-    uint64_t now_ns = now(mine);
+    uint64_t now_ns = lock_holds__now(mine);
     jint hash = 0;
 
     (void)jni;
@@ -353,7 +352,7 @@ void lock_holds__gets_back(struct java_threads *threads, struct kernel_thread *m
     struct open_hold *hold = innermost(threads, mine, &of);
 
     if (hold && !hold->since_ns)
-        hold->since_ns = now(mine);
+        hold->since_ns = lock_holds__now(mine);
 }
 
 void lock_holds__won(struct java_threads *threads, struct kernel_thread *mine)
@@ -366,23 +365,15 @@ void lock_holds__won(struct java_threads *threads, struct kernel_thread *mine)
         hold->lock.identity != (uint32_t)mine->thread->won_lock)
         return;
     name_won(mine, hold);
-    hold->since_ns = now(mine);
+    hold->since_ns = lock_holds__now(mine);
     mine->thread->won_monitor = mine->thread->won_lock = 0;
 }
 
 /* ---- Locks ---- */
 
-static struct open_hold *find_lock(struct thread_holds *of, uint32_t identity)
-{
-    for (unsigned i = 0; i < HOLDS_OPEN; i++)
-        if (of->locks[i].since_ns && of->locks[i].lock.identity == identity)
-            return &of->locks[i];
-    return NULL;
-}
-
 static void begin_lock(struct java_threads *threads, struct kernel_thread *mine, uint32_t identity)
 {
-    struct thread_holds *of = holds_of(threads, mine, true);
+    struct thread_holds *of = lock_holds__entry(threads, mine, true);
     bool had_to_wait = !mine->thread->won_monitor && (uint32_t)mine->thread->won_lock == identity;
 
     lock_blocks__acquired(&threads->locks->blocks, identity);
@@ -394,28 +385,42 @@ static void begin_lock(struct java_threads *threads, struct kernel_thread *mine,
             continue;
         hold->monitor = 0;
         hold->lock.identity = identity;
+        hold->is_owned = true;
+        hold->is_shared = false;
+        hold->depth = 0;
         atomic_store(&hold->is_contended, had_to_wait);
-        hold->since_ns = now(mine);
+        hold->since_ns = lock_holds__now(mine);
         return;
     }
 }
 
-static void end_lock(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
-                     jobject object, uint32_t identity)
+void lock_holds__end(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                     struct thread_holds *of, struct open_hold *hold, jobject object,
+                     uint64_t now_ns)
 {
-    uint64_t now_ns = now(mine);
-    struct thread_holds *of = holds_of(threads, mine, false);
-    struct open_hold *hold = of ? find_lock(of, identity) : NULL;
-
-    if (!hold)
-        return;
-    if (atomic_load(&hold->is_contended)) {
+    if (atomic_load(&hold->is_contended) ||
+        shared_holds__was_contended(&threads->locks->shared, hold)) {
         struct lock_identity lock = lock_waits__identify(threads, jni, BLOCK_HELD_PARK, object);
 
         record(threads, mine, hold, &lock, now_ns);
     }
     hold->since_ns = 0;
     thread_holds__give_back(of);
+}
+
+/* Who has the Lock shared as well goes on with that. */
+static void end_lock(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                     jobject object, uint32_t identity)
+{
+    uint64_t now_ns = lock_holds__now(mine);
+    struct thread_holds *of = lock_holds__entry(threads, mine, false);
+    struct open_hold *hold = of ? thread_holds__lock(of, identity) : NULL;
+
+    if (!hold)
+        return;
+    hold->is_owned = false;
+    if (!hold->depth)
+        lock_holds__end(threads, jni, mine, of, hold, object, now_ns);
 }
 
 static void change_owner(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
@@ -435,7 +440,7 @@ static void change_owner(struct java_threads *threads, JNIEnv *jni, struct kerne
 
 void lock_holds__owned(struct java_threads *threads, JNIEnv *jni, jobject lock)
 {
-    struct kernel_thread *mine = heard(threads, jni);
+    struct kernel_thread *mine = lock_holds__heard(threads, jni);
     uint64_t began;
 
     if (!mine || !threads->locks->exclusive_owner)
@@ -450,7 +455,7 @@ uint32_t lock_holds__locks(const struct java_threads *threads, const struct kern
                            struct lock_identity *locks, uint32_t most)
 {
     const struct thread_holds *of =
-        lock_holds__are_heard(threads) ? holds_of(threads, mine, false) : NULL;
+        lock_holds__are_heard(threads) ? lock_holds__entry(threads, mine, false) : NULL;
     uint32_t count = 0;
 
     for (unsigned i = 0; of && i < HOLDS_OPEN && count < most; i++) {
@@ -488,7 +493,7 @@ static void mark_monitor(struct thread_holds *of, const struct lock_identity *lo
 /* A Lock that the owner was seen to acquire. */
 static void mark_lock(struct thread_holds *of, uint32_t identity)
 {
-    struct open_hold *hold = find_lock(of, identity);
+    struct open_hold *hold = thread_holds__lock(of, identity);
 
     if (hold)
         atomic_store(&hold->is_contended, true);

@@ -78,6 +78,17 @@ void lock_holds__gets_back(struct java_threads *threads, struct kernel_thread *m
 uint32_t lock_holds__locks(const struct java_threads *threads, const struct kernel_thread *mine,
                            struct lock_identity *locks, uint32_t most);
 
+/* For agent/threads/shared_holds.c: the calling kernel thread, or NULL if its holds are not heard;
+ * what its Java thread holds, or NULL, is_begin: there is to be an entry; the time; and the end of
+ * its hold of a Lock. */
+struct kernel_thread *lock_holds__heard(struct java_threads *threads, JNIEnv *jni);
+struct thread_holds *lock_holds__entry(const struct java_threads *threads,
+                                       const struct kernel_thread *mine, bool is_begin);
+uint64_t lock_holds__now(const struct kernel_thread *mine);
+void lock_holds__end(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                     struct thread_holds *of, struct open_hold *hold, jobject object,
+                     uint64_t now_ns);
+
 /* The Java thread is over. */
 void lock_holds__forget(struct lock_holds *holds, ledger_ref thread);
 

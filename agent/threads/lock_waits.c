@@ -46,6 +46,7 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     lock_nesting__begin(&locks->nesting, jni);
     lock_successor__begin(&locks->successor, jni);
     read_locks__begin(&locks->read_locks, jni);
+    shared_holds__begin(&locks->shared, jni);
     if (!locks->monitor.known)
         log__line(LOG_WARN, "this JVM does not tell who owns a monitor: owners are not known");
     threads->locks = locks;
@@ -227,11 +228,11 @@ static jobject find_owner(const struct lock_waits *locks, JNIEnv *jni, jobject l
     return owner ? owner : (*jni)->GetObjectField(jni, lock, locks->exclusive_owner);
 }
 
-/* The owner of a lock of java.util.concurrent, if it has one. A waiting thread that is the next one
- * itself waits for nobody any more. */
+/* The owner of a lock of java.util.concurrent, if it has one; or its first reader. A waiting thread
+ * that is the next one itself waits for nobody any more. */
 static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *jni,
                                     const struct kernel_thread *mine, jobject blocker,
-                                    bool *is_ownable)
+                                    bool *is_ownable, bool *is_read)
 {
     const struct lock_waits *locks = threads->locks;
     struct lock_place place = {0, 0};
@@ -241,6 +242,10 @@ static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *
                   (*jni)->IsInstanceOf(jni, blocker, locks->ownable);
     if (*is_ownable)
         owner = find_owner(locks, jni, blocker);
+    if (*is_ownable && !owner) {
+        owner = read_locks__first(&locks->read_locks, jni, blocker);
+        *is_read = owner != NULL;
+    }
     if (owner) {
         uint64_t id = (uint64_t)(*jni)->GetLongField(jni, owner, threads->id_field);
 
@@ -263,13 +268,14 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
     struct lock_waits *locks = threads->locks;
     const struct lock_identity unowned = {.identity = 0};
     struct lock_identity lock = lock_waits__identify(threads, jni, BLOCK_PARK, blocker);
-    bool is_ownable = false;
-    struct lock_place owner = park_owner(threads, jni, mine, blocker, &is_ownable);
+    bool is_ownable = false, is_read = false;
+    bool is_shared = shared_holds__contended(threads, &locks->shared, jni, blocker, lock.identity);
+    struct lock_place owner = park_owner(threads, jni, mine, blocker, &is_ownable, &is_read);
 
     lock_waiters__note(&locks->waiters, threads, jni, mine, 0,
                        is_ownable ? may_block(locks, jni, blocker) : BLOCKS_NEVER);
     lock_blocks__begin(&locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
-    if (is_ownable) {
+    if (is_ownable || is_shared) {
         ledger_ref waiter = ledger__ref(threads->ledger, mine->thread);
 
         lock_blocks__note_depth(
@@ -278,7 +284,7 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
         lock_blocks__count_acquisitions(&locks->blocks, waiter, lock.identity);
         lock_holds__contended(threads, jni, mine, &lock, 0, owner, false);
     }
-    return owner.thread ? lock : unowned;
+    return owner.thread && !is_read ? lock : unowned; /* others may read as well */
 }
 
 /* A local reference, or NULL. thread: the calling one; or NULL. */

@@ -19,6 +19,7 @@
 #include "agent/threads/lock_successor.h"
 #include "agent/threads/lock_waiters.h"
 #include "agent/threads/read_locks.h"
+#include "agent/threads/shared_holds.h"
 #include "native/thread/lock_blocks.h"
 
 #include <jvmti.h>
@@ -38,6 +39,7 @@ struct lock_waits {
     struct lock_waiters waiters;
     struct lock_orders orders;
     struct lock_holds holds;
+    struct shared_holds shared;
     struct monitor_owner monitor;
     struct lock_queues queues;
     struct lock_nesting nesting;

@@ -85,3 +85,9 @@ bool read_locks__is_held(const struct read_locks *locks, JNIEnv *jni, jobject lo
     (*jni)->DeleteLocalRef(jni, local);
     return held;
 }
+
+jobject read_locks__first(const struct read_locks *locks, JNIEnv *jni, jobject lock)
+{
+    return read_locks__is(locks, jni, lock) ? (*jni)->GetObjectField(jni, lock, locks->first_reader)
+                                            : NULL;
+}

@@ -31,4 +31,8 @@ bool read_locks__is(const struct read_locks *locks, JNIEnv *jni, jobject lock);
 /* True if that thread has it for reading. */
 bool read_locks__is_held(const struct read_locks *locks, JNIEnv *jni, jobject lock, jobject thread);
 
+/* The first thread that has such a lock for reading, a local reference; NULL: there is none, or it
+ * has given it back, and others may still read. */
+jobject read_locks__first(const struct read_locks *locks, JNIEnv *jni, jobject lock);
+
 #endif

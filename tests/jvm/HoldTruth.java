@@ -1,10 +1,12 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.locks.StampedLock;
 
 /**
  * Threads that hold locks for which another thread waits, and take the time themselves. At each order `round` each kind
@@ -55,6 +57,10 @@ public class HoldTruth {
         /** It is about to release it. */
         void releasing() {
             depth--;
+        }
+
+        int nested() {
+            return nestedMost;
         }
 
         String type() {
@@ -291,6 +297,97 @@ public class HoldTruth {
         }
     }
 
+    /** The first one reads, again and again; the other one writes, and reads on when it has written. */
+    static class Read extends Lock {
+        final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(true);
+
+        @Override
+        String type() {
+            return "java.util.concurrent.locks.ReentrantReadWriteLock$FairSync";
+        }
+
+        @Override
+        int nested() {
+            return 0; // the owner of a read lock is not known
+        }
+
+        @Override
+        void hold(boolean isFirst) throws Exception {
+            if (isFirst) {
+                lock.readLock().lock();
+                acquired();
+                lock.readLock().tryLock();
+                own(true);
+                lock.readLock().unlock();
+            } else {
+                lock.writeLock().lock();
+                acquired();
+                lock.readLock().lock();
+                lock.writeLock().unlock();
+                own(false);
+            }
+            releasing();
+            lock.readLock().unlock();
+        }
+    }
+
+    /** Two permits of two, given back one by one; some are not to be had. */
+    static class Permits extends Lock {
+        final Semaphore semaphore = new Semaphore(2);
+
+        @Override
+        String type() {
+            return "java.util.concurrent.Semaphore$NonfairSync";
+        }
+
+        @Override
+        int nested() {
+            return 0;
+        }
+
+        @Override
+        void hold(boolean isFirst) throws Exception {
+            if (semaphore.tryAcquire(3)) {
+                throw new IllegalStateException();
+            }
+            semaphore.acquire(2);
+            acquired();
+            semaphore.tryAcquire(1, TimeUnit.NANOSECONDS);
+            own(isFirst);
+            releasing();
+            semaphore.release();
+            semaphore.release();
+        }
+    }
+
+    /** The first one reads, then the other one writes, and reads on. */
+    static class Stamped extends Lock {
+        final StampedLock lock = new StampedLock();
+
+        @Override
+        String type() {
+            return "java.util.concurrent.locks.StampedLock";
+        }
+
+        @Override
+        int nested() {
+            return 0;
+        }
+
+        @Override
+        void hold(boolean isFirst) throws Exception {
+            lock.validate(lock.tryOptimisticRead());
+            long stamp = isFirst ? lock.readLockInterruptibly() : lock.writeLock();
+            acquired();
+            if (!isFirst) {
+                stamp = lock.tryConvertToReadLock(stamp);
+            }
+            own(isFirst);
+            releasing();
+            lock.unlock(stamp);
+        }
+    }
+
     static void one(Lock lock, boolean isVirtual) throws Exception {
         for (int i = 0; i < TIMES; i++) {
             isOwned = false;
@@ -311,7 +408,8 @@ public class HoldTruth {
     }
 
     static final List<Lock> LOCKS = List.of(new Block(), new Method(), new Static(), new Recursive(), new Thrown(),
-                                            new Waiting(), new Reentrant(), new Conditional(), new Write());
+                                            new Waiting(), new Reentrant(), new Conditional(), new Write(), new Read(), new Permits(),
+                                            new Stamped());
 
     static String round() throws Exception {
         List<String> answers = new ArrayList<>();
@@ -324,7 +422,7 @@ public class HoldTruth {
                 one(lock, true);
             }
             answers.add(lock.type() + " " + lock.meter.times + " " + lock.meter.ns + " " + lock.acquisitions + " "
-                        + lock.nestedMost);
+                        + lock.nested());
         }
         return String.join("; ", answers);
     }

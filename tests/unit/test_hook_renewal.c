@@ -39,9 +39,10 @@ void class_changes__renew(struct class_hooks *class_hooks, JNIEnv *jni, const ui
     (void)class_hooks, (void)jni, (void)methods, (void)count;
 }
 
-void class_changes__hook_locks(struct class_hooks *class_hooks, JNIEnv *jni, bool locks)
+void class_changes__hook_locks(struct class_hooks *class_hooks, JNIEnv *jni, bool locks,
+                               uint32_t shared)
 {
-    (void)class_hooks, (void)jni, (void)locks;
+    (void)class_hooks, (void)jni, (void)locks, (void)shared;
 }
 
 void class_changes__remove_silent(struct class_hooks *class_hooks, JNIEnv *jni)
