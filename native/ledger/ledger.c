@@ -2,6 +2,7 @@
 
 #include "native/ledger/ledger_space.h"
 #include "native/ledger/orphan_ledgers.h"
+#include "native/standard_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,8 @@ static int open_named(struct ledger *ledger, const char *folder)
                       (int)getpid(), (unsigned long long)random);
     if (length < 0 || (size_t)length >= sizeof(ledger->path))
         return -ENAMETOOLONG;
-    ledger->fd = open(ledger->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    ledger->fd = standard_files__avoid(
+        open(ledger->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (ledger->fd < 0 || fchmod(ledger->fd, 0600) != 0)
         return -errno;
     return 0;
@@ -98,7 +100,9 @@ int ledger__file(struct ledger *ledger)
     int fd = __atomic_load_n(&ledger->fd, __ATOMIC_RELAXED);
 
     if (!is_own(ledger, fd)) {
-        fd = ledger->path[0] ? open(ledger->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+        fd = ledger->path[0]
+                 ? standard_files__avoid(open(ledger->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC))
+                 : -1;
         if (fd >= 0 && !is_own(ledger, fd)) {
             close(fd);
             fd = -1;

@@ -54,6 +54,7 @@ static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uin
                        const struct ledger_complaint *to)
 {
     struct ledger_extent extent;
+    uint64_t cut_bytes = 0;
 
     if (ledger_file__measure(fd, wanted, &extent, to))
         return -1;
@@ -62,12 +63,16 @@ static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uin
             return -1;
         uint64_t offset = (uint64_t)first * LEDGER_CHUNK_BYTES;
         uint64_t bytes = (uint64_t)extent.chunks * LEDGER_CHUNK_BYTES - offset;
-        if (ledger_file__read_at(fd, reader->bytes + offset, bytes, offset) < 0)
+        ssize_t copied = ledger_file__read_at(fd, reader->bytes + offset, bytes, offset);
+        if (copied < 0)
             return ledger_complaint__say(to, "byte %" PRIu64 ": cannot be read: %s", offset,
                                          strerror(errno));
+        /* The file has become shorter since; it need not end with a whole chunk. */
+        if (offset + (uint64_t)copied < extent.present_bytes)
+            cut_bytes = extent.present_bytes - offset - (uint64_t)copied;
     }
-    reader->present_bytes = extent.present_bytes;
-    reader->missing_bytes = extent.missing_bytes;
+    reader->present_bytes = extent.present_bytes - cut_bytes;
+    reader->missing_bytes = extent.missing_bytes + cut_bytes;
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #define RESERVE_STEP_CHUNKS 256u /* 1 MiB */
@@ -41,11 +42,22 @@ static bool leaves_room(int fd, uint64_t bytes)
            bytes + space.f_blocks * space.f_frsize / LEDGER_FREE_PART;
 }
 
+/* Beyond the limit the kernel sends SIGXFSZ, which ends a program that does not expect it. */
+bool ledger_space__is_allowed(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
 int ledger_space__allocate(int fd, uint32_t from, uint32_t to)
 {
     off_t offset = (off_t)from * LEDGER_CHUNK_BYTES;
     off_t bytes = (off_t)(to - from) * LEDGER_CHUNK_BYTES;
 
+    if (!ledger_space__is_allowed((uint64_t)(offset + bytes)))
+        return -EFBIG;
     if (!leaves_room(fd, (uint64_t)bytes))
         return -ENOSPC;
 

@@ -8,6 +8,7 @@
 
 #include "native/ledger/ledger.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static inline struct ledger_chunk *ledger_space__chunk(const struct ledger *ledger, uint32_t chunk)
@@ -21,8 +22,11 @@ static inline uint32_t ledger_space__chunks_max(const struct ledger *ledger)
     return (uint32_t)(ledger->mapped_bytes / LEDGER_CHUNK_BYTES);
 }
 
+/* Whether a file of that size is within the process's limit (RLIMIT_FSIZE). */
+bool ledger_space__is_allowed(uint64_t bytes);
+
 /* Allocates chunks `from` up to, but not including, `to` in the file. 0 or -errno (-ENOSPC: too
- * little of the file system would be left). */
+ * little of the file system would be left; -EFBIG: it is not allowed). */
 int ledger_space__allocate(int fd, uint32_t from, uint32_t to);
 
 #endif

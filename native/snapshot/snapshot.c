@@ -3,9 +3,11 @@
 #include "native/full_write.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_gate.h"
+#include "native/ledger/ledger_space.h"
 #include "native/proc/process_stat.h"
 #include "native/snapshot/late_nodes.h"
 #include "native/snapshot/settle.h"
+#include "native/standard_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,6 +166,8 @@ static int copy_growing(int source_fd, int target_fd, uint64_t *bytes)
     *bytes = (uint64_t)header.chunks_used * LEDGER_CHUNK_BYTES;
     if (!error)
         error = check_file(source_fd, *bytes);
+    if (!error && !ledger_space__is_allowed(*bytes))
+        error = -EFBIG;
     if (!error && ftruncate(target_fd, (off_t)*bytes) != 0)
         error = -errno;
     return error;
@@ -328,7 +332,8 @@ int snapshot__write_with(snapshot_copy *copy, int source_fd, const char *path)
 
     if (error)
         return error;
-    fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = standard_files__avoid(
+        open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
         return -errno;
     error = copy(source_fd, fd);

@@ -3,6 +3,7 @@
 #include "native/ledger/ledger_space.h"
 #include "native/ledger/ledger_time.h"
 #include "native/ledger/orphan_ledgers.h"
+#include "native/standard_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +67,8 @@ static int make_file(struct timeline *timeline, size_t bytes)
 {
     int error;
 
-    timeline->fd = open(timeline->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    timeline->fd = standard_files__avoid(
+        open(timeline->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (timeline->fd < 0)
         return -errno;
     orphan_ledger__lock(timeline->fd);

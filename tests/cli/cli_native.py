@@ -232,6 +232,13 @@ class Processes(Native):
         self.assertEqual(len(self.complaints.splitlines()), 1)
         self.assertIn("statically linked", self.complaints)
 
+    def test_a_limit_of_the_size_of_files_ends_no_program(self):
+        done = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$0" run --best-effort -- echo hello', bench.TREADLE],
+                              cwd=self.folder, check=False, capture_output=True, text=True,
+                              env=self.environment(TREADLE_PRELOAD=LIBRARY))
+        self.assertEqual((done.returncode, done.stdout), (0, "hello\n"), done.stderr)
+        self.assertIn("File too large; not profiling", done.stderr)
+
     def test_exec_leaves_the_ledger_of_before(self):
         _, ledger = self.profile("sh", "-c", "exec sort /dev/null")
         self.assertIn("sort /dev/null", self.treadle("report", ledger))
