@@ -63,6 +63,8 @@ bool shared_holds__contended(const struct java_threads *threads, struct shared_h
         return false;
     if (of)
         atomic_fetch_add_explicit(&of->waits, 1, memory_order_relaxed);
+    else
+        ledger__count(&threads->ledger->header->lost_holds, 1);
     if (threads->events == LEDGER_EVENTS_INSTRUMENT &&
         !(atomic_load_explicit(&shared->wanted, memory_order_relaxed) & 1u << kind))
         atomic_fetch_or(&shared->wanted, 1u << kind);

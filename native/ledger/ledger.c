@@ -143,7 +143,7 @@ int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes
         if (!error)
             orphan_ledger__lock(ledger->fd);
     } else {
-        ledger->fd = memfd_create("treadle", MFD_CLOEXEC);
+        ledger->fd = standard_files__avoid(memfd_create("treadle", MFD_CLOEXEC));
         error = ledger->fd < 0 ? -errno : 0;
     }
     if (!error)

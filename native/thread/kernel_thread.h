@@ -354,15 +354,16 @@ void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 /* Charges, and looks at the kernel's clock unless the last look is too recent to be worth it. For
  * where another thread, or a wait, comes next: see kernel_thread_charge.c. */
 void kernel_thread__charge_checked(struct kernel_thread *kernel_thread);
+
+/* The same before a wait: metrics are charged with the next event, to the node that is current
+ * then. */
+void kernel_thread__charge_before_wait(struct kernel_thread *kernel_thread);
+
 /* On a carrier, where the current thread gives way to another one: charges the metrics that are
  * known as totals only, and are read when a platform thread ends. The run queue delay, if the
  * carrier was switched out since; the others where a virtual thread leaves, and not more often than
  * each HANDOVER_INTERVAL_NS, for a reading takes longer than some threads are mounted. */
 void kernel_thread__charge_handover(struct kernel_thread *kernel_thread, bool virtual_leaves);
-
-/* The same before a wait: metrics are charged with the next event, to the node that is current
- * then. */
-void kernel_thread__charge_before_wait(struct kernel_thread *kernel_thread);
 
 /* Charges the time that pruning took in this event to the thread's root: charged to the context
  * that was entered, it would make that context look warm. */
