@@ -3,7 +3,11 @@
 #include "agent/agent.h"
 #include "agent/threads/thread_waits.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define REASON_BYTES 128
 
 enum slot {
     OPEN_INPUT,
@@ -230,6 +234,21 @@ WRAPPER(jint, CHANNEL_LOCK,
 WRAPPER(jint, CHANNEL_TRUNCATE, (JNIEnv * jni, jclass self, jobject fd, jlong size),
         (jni, self, fd, size))
 VOID_WRAPPER(CHANNEL_CLOSE, OBJECT, OBJECT_GIVEN)
+/* As the JDK's own MappedMemoryUtils.c has it. */
+static void JNICALL write_mapped(JNIEnv *jni, jclass self, jobject fd, jlong address_of,
+                                 jlong count)
+{
+    char reason[REASON_BYTES];
+    jclass class;
+
+    (void)self, (void)fd;
+    if (msync((void *)(uintptr_t)address_of, (size_t)count, MS_SYNC) == 0)
+        return;
+    class = (*jni)->FindClass(jni, "java/io/IOException");
+    if (class)
+        (*jni)->ThrowNew(jni, class, strerror_r(errno, reason, sizeof(reason)));
+}
+
 VOID_WRAPPER(FORCE_MAPPED, (JNIEnv * jni, jclass self, jobject fd, jlong address_of, jlong count),
              (jni, self, fd, address_of, count))
 WRAPPER(jlong, TRANSFER_ON_17,
@@ -419,6 +438,8 @@ static const uintptr_t wrappers[SLOTS] = {
     [START_PROCESS] = (uintptr_t)wrapper_of_START_PROCESS,
 };
 
+static const uintptr_t stand_ins[SLOTS] = {[FORCE_MAPPED] = (uintptr_t)write_mapped};
+
 #define FD            "Ljava/io/FileDescriptor;"
 #define BUFFER_INT    "(" FD "JI)I"
 #define BUFFER_LONG   "(" FD "JI)J"
@@ -560,5 +581,7 @@ static const struct io_native rows[] = {
 
 _Static_assert(sizeof(rows) / sizeof(rows[0]) <= IO_NATIVES_MAX, "room for each");
 
-const struct io_native_table io_wrappers__table = {
-    .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .wrappers = wrappers};
+const struct io_native_table io_wrappers__table = {.rows = rows,
+                                                   .count = sizeof(rows) / sizeof(rows[0]),
+                                                   .wrappers = wrappers,
+                                                   .stand_ins = stand_ins};

@@ -155,15 +155,23 @@ static bool has_native(const struct java_threads *threads, jmethodID method,
            is_native;
 }
 
+/* `binds_again`: the JVM will tell where the native is, once that is not the function that is bound
+ * (it does not tell of the same function once more): the wrapper takes its place before, and has
+ * what stands in for the native until then. */
 static void add_method(struct java_threads *threads, struct io_bindings *bindings,
-                       const struct io_native *native, const jmethodID *methods, jint count)
+                       const struct io_native *native, const jmethodID *methods, jint count,
+                       bool binds_again)
 {
     jint at = 0;
     void *address;
 
     while (at < count && !has_native(threads, methods[at], native))
         at++;
-    address = at < count ? find_function(threads, native) : NULL;
+    if (at == count)
+        return;
+    address = find_function(threads, native);
+    if (!address && binds_again)
+        address = (void *)threads->io_natives->stand_ins[native->slot];
     if (!address)
         return;
     keep(threads, native->slot, address);
@@ -197,7 +205,7 @@ static bool add_class(struct java_threads *threads, JNIEnv *jni, struct io_bindi
     const struct io_native_table *table = threads->io_natives;
     struct bound_natives *added = &bindings->classes[bindings->class_count];
     unsigned first = bindings->method_count;
-    jmethodID *methods = NULL, again = NULL;
+    jmethodID *methods = NULL, again = NULL, binder;
     jint count = 0;
 
     for (unsigned i = 0; i < table->count; i++) {
@@ -208,9 +216,10 @@ static bool add_class(struct java_threads *threads, JNIEnv *jni, struct io_bindi
             (*threads->jvmti)->GetClassMethods(threads->jvmti, class, &count, &methods) !=
                 JVMTI_ERROR_NONE)
             return false;
-        add_method(threads, bindings, &table->rows[i], methods, count);
-        if (!again)
-            again = find_bind_again(threads, jni, class, &table->rows[i]);
+        binder = find_bind_again(threads, jni, class, &table->rows[i]);
+        add_method(threads, bindings, &table->rows[i], methods, count, binder != NULL);
+        if (binder)
+            again = binder;
     }
     (*threads->jvmti)->Deallocate(threads->jvmti, (unsigned char *)methods);
     if (bindings->method_count == first && !again)

@@ -4,7 +4,8 @@
  * native gets its wrapper when the JVM binds it, or at the beginning if it may be bound by then.
  * Classes are not loaded for that. What another JDK does not have, or another agent has put
  * something in the place of, has no wrapper: its waits have no reason. A class that binds its
- * natives itself (registerNatives), and has done so before, is made to do it once more.
+ * natives itself (registerNatives), and has done so before, is made to do it once more, for only
+ * the JVM knows where natives are that no library exports.
  *
  * JVMTI does not tell which thread is waiting in one of these natives: a wait that is under way
  * when profiling begins has no reason. Waits have theirs from the next one on.
@@ -17,6 +18,7 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* One native of one JDK. Natives that no JDK has side by side may have the same slot. */
 struct io_native {
@@ -28,8 +30,11 @@ struct io_native {
 
 struct io_native_table {
     const struct io_native *rows;
-    unsigned count; /* at most IO_NATIVES_MAX */
-    const uintptr_t *wrappers;
+    unsigned count;            /* at most IO_NATIVES_MAX */
+    const uintptr_t *wrappers; /* by slot */
+    /* By slot; of a native that no library exports, a function that does the same: the wrapper
+     * calls this one until the JVM has told where the native is. Or 0. */
+    const uintptr_t *stand_ins;
 };
 
 #define IO_NATIVES_MAX 128
@@ -52,7 +57,8 @@ const struct bound_natives *io_natives__bind(struct java_threads *threads, JNIEn
 bool io_natives__bound(struct java_threads *threads, jmethodID method, void *address,
                        void **new_address);
 
-/* The address of the slot's native; a wrapper is not called before there is one. */
+/* The address of the slot's native, or of what stands in for it; a wrapper is not called before
+ * there is one. */
 void *io_natives__address(const struct java_threads *threads, unsigned slot);
 
 #endif

@@ -182,6 +182,7 @@ def check_waits(test, rows, told, delay_ns):
 
 def check_loosely(test, name, parts, measured_io, delay_ns):
     ns, times = measured_io
+    test.check(parts["io_ns"] > 0, f"{name}: no io at all, by its own clock {ns} ns: {parts}")
     explained = parts["io_ns"] + parts["runnable_ns"] + (parts["cpu_ns"] + delay_ns if name.startswith("virtual") else 0)
     test.check_likely(explained >= ns * LOOSELY_LEAST - times * EACH_NS, name,
                       f"{name}: {parts['io_ns']} ns of io, by its own clock {ns} in {times} waits: {parts}")
