@@ -19,6 +19,14 @@ struct snapshot_job {
     int error;
 };
 
+/* Of a ledger whose counts were brought up to date just now. */
+static int copy_whole(int source_fd, int target_fd)
+{
+    int error = snapshot__copy(source_fd, target_fd);
+
+    return error ? error : snapshot__mark_counts(target_fd);
+}
+
 static int write_snapshot(struct snapshot_job *job)
 {
     struct agent *agent = job->agent;
@@ -35,7 +43,7 @@ static int write_snapshot(struct snapshot_job *job)
     housekeeping__look_at_cost(agent, true);
     housekeeping__publish_counts(agent);
     header->snapshots++;
-    return snapshot__write(agent->ledger.fd, job->path);
+    return snapshot__write_with(copy_whole, agent->ledger.fd, job->path);
 }
 
 static void run_snapshot(void *context)

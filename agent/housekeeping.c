@@ -143,7 +143,14 @@ void housekeeping__look_at_cost(struct agent *agent, bool all)
 
 void housekeeping__publish_counts(struct agent *agent)
 {
+    struct ledger_header *header = agent->ledger.header;
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+
+    if (!thread_counters__given(&agent->quotas.counters))
+        return;
+    __atomic_store_n(&header->counts_begun_ns, now_ns, __ATOMIC_SEQ_CST);
     hook_counts__publish(&agent->quotas);
+    __atomic_store_n(&header->counts_at_ns, now_ns, __ATOMIC_RELEASE);
 }
 
 static void note_pruning(struct agent *agent)

@@ -120,6 +120,8 @@ struct ledger_own_cost {
     uint64_t waits_ns;   /* reasons of waits, on the threads that wait */
 };
 
+#define LEDGER_COUNTS_WHOLE UINT64_MAX
+
 struct ledger_header {
     char magic[8];
     uint32_t format_version;
@@ -308,6 +310,11 @@ struct ledger_header {
     uint64_t silent_until_ns;   /* atomic; profiling is stopped, the hooks are in the classes still,
                                    silent, and are to be taken out then; 0: it is not so */
     uint64_t cut_identifiers;   /* of logical frames; each time that one is looked up */
+
+    /* Calls that are only counted come into struct ledger_hooking from time to time. */
+    uint64_t counts_begun_ns; /* atomic; when that began last; 0: nothing was counted yet */
+    uint64_t counts_at_ns;    /* atomic; the same, of the last time that was completed;
+                                 LEDGER_COUNTS_WHOLE: this snapshot was made after one */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

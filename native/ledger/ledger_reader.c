@@ -300,6 +300,26 @@ ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_t
     return ledger_gate__next(&reader->gate, table, previous);
 }
 
+/* While profiling is stopped, what was counted is known; and so it is of a merged process. */
+static bool has_all_counts(const struct ledger_header *header, const struct ledger_hooking *record)
+{
+    return header->counts_at_ns == LEDGER_COUNTS_WHOLE || record->excluded_at || record->end_ns;
+}
+
+struct ledger_hooking ledger_reader__known_hooking(const struct ledger_reader *reader,
+                                                   const struct ledger_hooking *record)
+{
+    const struct ledger_header *header = ledger_reader__header(reader);
+    struct ledger_hooking known = *record;
+
+    if (has_all_counts(header, record))
+        return known;
+    known.counts = 0;
+    if (record->since_ns >= header->counts_at_ns)
+        known.counted_ns = 0;
+    return known;
+}
+
 uint64_t ledger_header__profiled_life_ns(const struct ledger_header *header, uint64_t start_ns,
                                          uint64_t end_ns, uint64_t asof_ns)
 {

@@ -67,6 +67,12 @@ const struct ledger_part *ledger_reader__part(const struct ledger_reader *reader
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 
+/* The record without what it claims about calls that were counted since the process wrote its
+ * counts last: a live ledger, a copy made without the process's help, and what a killed process
+ * left lack them. */
+struct ledger_hooking ledger_reader__known_hooking(const struct ledger_reader *reader,
+                                                   const struct ledger_hooking *record);
+
 /* No ref to a record is as large. */
 ledger_ref ledger_reader__refs(const struct ledger_reader *reader);
 

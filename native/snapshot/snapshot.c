@@ -304,6 +304,15 @@ int snapshot__copy(int source_fd, int target_fd)
     return error;
 }
 
+int snapshot__mark_counts(int fd)
+{
+    const uint64_t whole = LEDGER_COUNTS_WHOLE;
+    ssize_t written =
+        pwrite(fd, &whole, sizeof(whole), (off_t)offsetof(struct ledger_header, counts_at_ns));
+
+    return written == (ssize_t)sizeof(whole) ? 0 : written < 0 ? -errno : -EIO;
+}
+
 /* A path in the folder of `path`, with a short name of its own: the name in `path` may be as long
  * as names can be. */
 static int temporary_path(char *temporary, size_t bytes, const char *path)

@@ -22,8 +22,11 @@ int snapshot__path(char *path, size_t path_bytes, const char *pattern, int pid, 
  * running process. */
 int snapshot__copy(int source_fd, int target_fd);
 
-/* The same, into a file that appears complete or not at all (a temporary file in the same folder,
- * then rename). 0 or -errno. */
+/* Notes in a snapshot that all calls counted up to then are in it. 0 or -errno. */
+int snapshot__mark_counts(int fd);
+
+/* snapshot__copy into a file that appears complete or not at all (a temporary file in the same
+ * folder, then rename). 0 or -errno. */
 int snapshot__write(int source_fd, const char *path);
 
 /* The same, with another copy function than snapshot__copy. */

@@ -167,10 +167,11 @@ static inline void budget__draw(struct drawing *drawing)
 }
 
 /* The same; but `muted` is counted since it fell silent: 2,000 calls more, 48 of which came while
- * profiling was stopped. */
+ * profiling was stopped. A snapshot by the agent. */
 static inline void budget__draw_counted(struct drawing *drawing)
 {
     budget__draw(drawing);
+    drawing->ledger.header->counts_at_ns = LEDGER_COUNTS_WHOLE;
     for (ledger_ref ref = 0; (ref = ledger__next(&drawing->ledger, LEDGER_HOOKINGS, ref));) {
         struct ledger_hooking *hooking = ledger__at(&drawing->ledger, ref);
 

@@ -131,6 +131,7 @@ static void counted_calls_are_known(void **state)
     (void)state;
     drawing__begin(&drawing, 1u << 20);
     drawing.ledger.header->asof_ns = 10 * S;
+    drawing.ledger.header->counts_at_ns = LEDGER_COUNTS_WHOLE;
     ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
     ledger_ref second = drawing__root(&drawing, drawing__thread(&drawing, "u", THREAD_PLATFORM, 0));
     static const char *const names[] = {"hot", "other", "lost", "late", "stopped"};
@@ -154,6 +155,36 @@ static void counted_calls_are_known(void **state)
     assert_int_equal(report_hookings__count(model).counted, 4);
     for (uint32_t i = 0; i < model->node_count; i++) /* in a tree they are so many at least */
         assert_int_equal(report_node__is_partial(model, i), model->base[COLUMN_CALLS][i] == 64);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+/*
+ * The process wrote down at 8 s what it counted last: `counting` and what was `heard` since then
+ * may lack calls; not what has been recorded since `earlier`, nor what was counted up to a stop.
+ */
+static void counted_calls_may_be_missing(void **state)
+{
+    static const char *const names[] = {"counting", "heard", "earlier", "stopped"};
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    drawing.ledger.header->asof_ns = 10 * S;
+    drawing.ledger.header->counts_at_ns = 8 * S;
+    ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
+    (void)drawing__root(&drawing, drawing__thread(&drawing, "u", THREAD_PLATFORM, 0));
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        drawing__call(&drawing, root, drawn__method(&drawing, names[i]), 64, 100);
+    (void)count(&drawing, "counting", HOOKING_COUNTED, 2 * S, 3 * S, S, 0);
+    (void)count(&drawing, "heard", HOOKING_HEARD, 2 * S, 9 * S, 4 * S, 3 * S);
+    (void)count(&drawing, "earlier", HOOKING_HEARD, 2 * S, 7 * S, 2 * S, 3 * S);
+    count(&drawing, "stopped", HOOKING_COUNTED, 2 * S, 3 * S, S, 0)->excluded_at = 601;
+    struct report_model *model = drawn__load(&drawing);
+    check_calls(model, "counting", 1064, true);
+    check_calls(model, "heard", 1064, true);
+    check_calls(model, "earlier", 1064, false);
+    check_calls(model, "stopped", 564, false);
+    assert_int_equal(report_hookings__count(model).counted, 2);
     report_model__free(model);
     drawing__end(&drawing);
 }
@@ -186,6 +217,7 @@ static void an_interval_has_its_own_counts(void **state)
 
         drawing__begin(drawing, 1u << 20);
         drawing->ledger.header->asof_ns = (i ? 20 : 10) * S;
+        drawing->ledger.header->counts_at_ns = LEDGER_COUNTS_WHOLE;
         ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
         drawing__call(drawing, root, drawn__method(drawing, "hot"), 64, 100);
         (void)drawing__thread(drawing, "u", THREAD_PLATFORM, 0);
@@ -478,6 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_of_the_time_since_hooks_were_put_in),
         cmocka_unit_test(counted_calls_are_known),
+        cmocka_unit_test(counted_calls_may_be_missing),
         cmocka_unit_test(a_new_filter_makes_counts_unsure),
         cmocka_unit_test(an_interval_has_its_own_counts),
         cmocka_unit_test(sums_are_so_many_at_least),

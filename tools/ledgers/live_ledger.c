@@ -5,6 +5,7 @@
 #include "tools/command.h"
 #include "tools/jvm/process_status.h"
 #include "tools/ledgers/ledger_summary.h"
+#include "tools/ledgers/live_counts.h"
 #include "tools/ledgers/live_folders.h"
 #include "tools/ledgers/rights.h"
 #include "tools/report/report_losses.h"
@@ -185,11 +186,11 @@ static int mark_live(int fd)
 }
 
 /* A settled copy in memory, or -1 if there is nothing to settle: then the file is read as it is. */
-static int settled_copy(int source_fd)
+static int settled_copy(int source_fd, snapshot_copy *copy)
 {
     int copy_fd = memfd_create("treadle", MFD_CLOEXEC);
 
-    if (copy_fd >= 0 && (snapshot__copy(source_fd, copy_fd) != 0 || mark_live(copy_fd) != 0)) {
+    if (copy_fd >= 0 && (copy(source_fd, copy_fd) != 0 || mark_live(copy_fd) != 0)) {
         close(copy_fd);
         copy_fd = -1;
     }
@@ -237,10 +238,10 @@ int live_ledger__read_header(const char *path, struct ledger_header *header, uid
     return error;
 }
 
-static struct ledger_reader *read_settled(int fd, const char *path, char *message,
-                                          size_t message_bytes)
+static struct ledger_reader *read_settled(int fd, snapshot_copy *copy, const char *path,
+                                          char *message, size_t message_bytes)
 {
-    int copy_fd = settled_copy(fd);
+    int copy_fd = settled_copy(fd, copy);
     struct ledger_reader *settled;
 
     if (copy_fd < 0)
@@ -272,7 +273,7 @@ struct ledger_reader *live_ledger__read(const char *path, char *message, size_t 
         return NULL;
     reader = ledger_reader__open_fd(fd, path, message, message_bytes);
     if (reader && ledger_reader__life(reader) == LEDGER_IS_LIVE)
-        settled = read_settled(fd, path, message, message_bytes);
+        settled = read_settled(fd, live_counts__copy, path, message, message_bytes);
     close(fd);
     if (!settled)
         return reader;
@@ -363,7 +364,7 @@ struct ledger_reader *live_ledger__read_running(const char *path, char *message,
     if (fd < 0)
         return NULL;
     message[0] = '\0';
-    reader = read_settled(fd, path, message, message_bytes);
+    reader = read_settled(fd, snapshot__copy, path, message, message_bytes);
     close(fd);
     if (!reader && !message[0])
         explain(path, message, message_bytes);
@@ -379,10 +380,10 @@ static int copy_now(void *context)
 {
     const struct copying *copying = context;
 
-    return snapshot__copy(copying->source_fd, copying->target_fd);
+    return live_counts__copy(copying->source_fd, copying->target_fd);
 }
 
-/* snapshot__copy with the rights of the user who wrote the ledger. */
+/* live_counts__copy with the rights of the user who wrote the ledger. */
 static int copy_as_owner(int source_fd, int target_fd)
 {
     struct copying copying = {source_fd, target_fd};

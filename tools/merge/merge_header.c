@@ -212,6 +212,7 @@ void merge_header__fill(struct ledger_merge *merge)
         sum.asof_ns = merge->inputs[0].asof_ns;
     sum.state = LEDGER_CLOSED;
     sum.chunks_used = header->chunks_used;
+    sum.counts_at_ns = LEDGER_COUNTS_WHOLE;
     sum.snapshots = 1;
     sum.filters = MERGED_FILTERS;
     sum.missing_bytes = 0;

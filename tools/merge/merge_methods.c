@@ -262,7 +262,7 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
     if (!to)
         return;
     struct ledger_hooking *hooking = ledger__at(&merge->ledger, to);
-    *hooking = *record;
+    *hooking = ledger_reader__known_hooking(input->reader, record);
     hooking->method = method;
     hooking->end_ns = (record->end_ns ? record->end_ns : input->asof_ns) + input->shift_ns;
     hooking->from_ns += record->from_ns ? input->shift_ns : 0;
@@ -270,9 +270,6 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
     /* As in the report of that process: after a new filter, counts may lack calls. */
     if (input->header->filter_since_ns)
         hooking->counted_ns = hooking->counts = 0;
-    /* … and a killed process's lack the last ones. */
-    if (ledger_reader__life(input->reader) == LEDGER_IS_ORPHAN)
-        hooking->counts = 0;
 }
 
 static void copy_class(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)

@@ -25,15 +25,23 @@ static unsigned rank(uint32_t state)
     return state == HOOKING_OFF ? HOOKING_STATES : state;
 }
 
+/* For how long calls were only counted. */
+static uint64_t counted_ns(const struct ledger_hooking *record, uint64_t asof_ns)
+{
+    return record->counted_ns +
+           (ledger_hooking__is_counting(record) ? since(record->since_ns, asof_ns) : 0);
+}
+
+/* `known`: without what may be missing in it. */
 static void add(struct report_hooking *sum, const struct ledger_hooking *record,
-                uint64_t ledger_end_ns)
+                const struct ledger_hooking *known, uint64_t ledger_end_ns)
 {
     uint64_t asof_ns = record->end_ns ? record->end_ns : ledger_end_ns;
     bool heard = record->state == HOOKING_HEARD;
     uint64_t begin_ns = record->from_ns ? record->from_ns : record->since_ns;
     uint64_t state_ns = since(record->since_ns, asof_ns);
     uint64_t heard_ns = record->heard_ns + (heard ? state_ns : 0);
-    bool counting = ledger_hooking__is_counting(record);
+    uint64_t known_ns = counted_ns(known, asof_ns);
 
     sum->is_left_out = record->left_out && (!sum->is_partial || sum->is_left_out);
     if (!sum->is_partial || rank(record->state) < rank(sum->state))
@@ -43,7 +51,8 @@ static void add(struct report_hooking *sum, const struct ledger_hooking *record,
     if (!heard && record->from_ns)
         sum->until_ns = later(sum->until_ns, record->since_ns);
     sum->heard_ns += heard_ns;
-    sum->known_ns += heard_ns + record->counted_ns + (counting ? state_ns : 0);
+    sum->known_ns += heard_ns + known_ns;
+    sum->unsure_ns += since(known_ns, counted_ns(record, asof_ns));
     sum->counted += ledger_hooking__counted(record);
     sum->span_ns += later(since(begin_ns, asof_ns), heard_ns);
     sum->mutes += record->mutes;
@@ -99,17 +108,6 @@ static bool is_interlude(const struct ledger_hooking *record)
     return record->left_out && record->state == HOOKING_HEARD;
 }
 
-/* The last calls that a killed process counted are missing, and nobody knows how many. */
-static struct ledger_hooking as_left(const struct report_model *model,
-                                     const struct ledger_hooking *record)
-{
-    struct ledger_hooking left = *record;
-
-    if (model->life == LEDGER_IS_ORPHAN)
-        left.counts = 0;
-    return left;
-}
-
 static void load(struct loader *loader, bool interludes, uint64_t asof_ns)
 {
     struct report_model *model = loader->model;
@@ -131,8 +129,11 @@ static void load(struct loader *loader, bool interludes, uint64_t asof_ns)
             continue;
         if (!model->hookings)
             model->hookings = memory__zeroed(model->method_count, sizeof(*model->hookings));
-        const struct ledger_hooking left = as_left(model, record);
-        (interludes ? add_left_out : add)(&model->hookings[method], &left, asof_ns);
+        const struct ledger_hooking known = ledger_reader__known_hooking(loader->reader, record);
+        if (interludes)
+            add_left_out(&model->hookings[method], record, asof_ns);
+        else
+            add(&model->hookings[method], record, &known, asof_ns);
     }
 }
 
@@ -148,7 +149,7 @@ void loader__load_hookings(struct loader *loader)
     /* Whether the filter that was set anew left a counted method out is not known here. */
     for (uint32_t i = 0; model->hookings && i < model->method_count; i++)
         if (model->header.filter_since_ns)
-            model->hookings[i].known_ns = 0;
+            model->hookings[i].known_ns = model->hookings[i].unsure_ns = 0;
     load(loader, true, asof_ns);
     if (model->hookings)
         mark_threads(model);
@@ -190,10 +191,21 @@ const struct report_hooking *report_hooking__of(const struct report_model *model
 }
 
 /* What include= and exclude= left out is in no count. */
-bool report_hooking__knows_calls(const struct report_hooking *hooking)
+static bool knows(const struct report_hooking *hooking, uint64_t known_ns)
 {
     return hooking->from_ns && !hooking->is_left_out && !hooking->left_ns &&
-           hooking->known_ns >= hooking->span_ns;
+           known_ns >= hooking->span_ns;
+}
+
+bool report_hooking__knows_calls(const struct report_hooking *hooking)
+{
+    return knows(hooking, hooking->known_ns);
+}
+
+/* True if all calls are known, or will be once the process has written down what it counted. */
+static bool is_counted(const struct report_hooking *hooking)
+{
+    return knows(hooking, hooking->known_ns + hooking->unsure_ns);
 }
 
 uint32_t report_hooking__share_ppm(const struct report_hooking *hooking)
@@ -223,7 +235,8 @@ static void subtract(struct report_hooking *now, const struct report_hooking *be
         return;
     }
     now->heard_ns = since(before->heard_ns, now->heard_ns);
-    now->known_ns = since(before->known_ns, now->known_ns);
+    /* Calls that the earlier ledger lacks would be taken for the interval's. */
+    now->known_ns = before->unsure_ns ? 0 : since(before->known_ns, now->known_ns);
     now->counted = since(before->counted, now->counted);
     now->span_ns = before->is_partial ? since(before->span_ns, now->span_ns) : length_ns;
     now->mutes -= before->mutes < now->mutes ? before->mutes : now->mutes;
@@ -287,8 +300,7 @@ struct report_hookings_count report_hookings__count(const struct report_model *m
             continue;
         count.planned += hooking->from_ns == 0;
         count.silent += hooking->from_ns && hooking->state != HOOKING_HEARD;
-        count.counted += hooking->from_ns && hooking->state != HOOKING_HEARD &&
-                         report_hooking__knows_calls(hooking);
+        count.counted += hooking->from_ns && hooking->state != HOOKING_HEARD && is_counted(hooking);
         count.muted += hooking->from_ns && hooking->state == HOOKING_MUTED;
         count.again += hooking->state == HOOKING_HEARD && fell_silent(hooking);
     }
