@@ -2,6 +2,7 @@
 
 #include "agent/sampling/sample_places.h"
 #include "native/tree/sample_tree.h"
+#include "native/tree/sampled_path.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -262,7 +263,9 @@ static void tally(struct sample_merge *merge, const struct sample *sample)
 static ledger_ref descend(struct sample_merge *merge, ledger_ref node, uint32_t above)
 {
     const struct named_frames *frames = &merge->room.frames;
+    struct sampled_path path;
 
+    sampled_path__begin(&path, &merge->pool, node);
     for (uint32_t i = above; node && i > 0; i--) {
         const struct named_frame *frame = &frames->frame[i - 1];
         ledger_ref method = frame->java     ? frame_names__record_of(&merge->names, frame->java)
@@ -271,8 +274,8 @@ static ledger_ref descend(struct sample_merge *merge, ledger_ref node, uint32_t 
 
         if (!method && frame->kind != NODE_KERNEL)
             return 0;
-        node = sample_tree__child(&merge->pool, node, frame->kind, method, false);
-        if (node && frame->interpreted)
+        node = sampled_path__call(&path, frame->kind, method);
+        if (node && frame->interpreted && !path.is_folded)
             sample_tree__add(&((struct ledger_node *)ledger__at(merge->ledger, node))->interpreted,
                              1);
     }

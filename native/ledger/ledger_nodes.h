@@ -108,7 +108,7 @@ struct ledger_node {
     ledger_ref sampled;      /* the first sampled child of an exact node, a root or a gap */
     ledger_ref side;         /* metrics that are not zero, or none */
     uint32_t kind_and_level; /* level on its path << 28 | enum ledger_node_kind << 24 | NODE_TIMED |
-                                recursion level, or NODE_SELF */
+                                recursion level, or levels << NODE_FOLDED_SHIFT | NODE_SELF */
     union {
         uint64_t calls;
         uint64_t samples;     /* of a logical frame, and of its root: with it on top */
@@ -129,14 +129,16 @@ struct ledger_node {
  * The recursion level is the number of frames of the same method above a frame on its path. With
  * recursion=N a node can stand for frames of several levels: for its own level, which its path
  * determines and its first bits store, and for deeper levels. Its recursion level is then the
- * highest level of these frames.
+ * highest level of these frames. A sampled node has no level of its path's; it has the number of
+ * frames of deeper recursion that it stands for in one sample, the most of any.
  */
 #define NODE_LEVEL_MAX       0x7fffffu
 #define NODE_TIMED           0x800000u /* of a METHOD_LATENCY: its calls do not take the fast path */
 #define NODE_PATH_LEVEL_MAX  0xfu
 #define NODE_PATH_SHIFT      28u
 #define LEDGER_RECURSION_MAX (NODE_PATH_LEVEL_MAX + 1)
-#define NODE_SELF            1u /* in place of the level: this sampled node stands for its exact parent */
+#define NODE_SELF            1u /* of a sampled node: it stands for its exact parent */
+#define NODE_FOLDED_SHIFT    1u /* of a sampled node: above that bit are the folded frames' levels */
 
 /* The key of a NODE_FOLDED. */
 #define LEDGER_FOLDED_KEY UINT64_MAX
@@ -173,24 +175,10 @@ _Static_assert(sizeof(struct ledger_note) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(METRIC_COUNT <= LEDGER_METRIC_SLOTS, "a slot for each metric");
 
-static inline uint32_t ledger_node__level(const struct ledger_node *node)
-{
-    return node->kind_and_level & NODE_LEVEL_MAX;
-}
-
 /* The recursion level that the node's path determines, in a ledger with recursion=N. */
 static inline uint32_t ledger_node__path_level(const struct ledger_node *node)
 {
     return node->kind_and_level >> NODE_PATH_SHIFT;
-}
-
-static inline void ledger_node__raise_level(struct ledger_node *node, uint64_t level)
-{
-    uint32_t most = level < NODE_LEVEL_MAX - 1 ? (uint32_t)level : NODE_LEVEL_MAX - 1;
-
-    if (most > ledger_node__level(node))
-        __atomic_store_n(&node->kind_and_level, (node->kind_and_level & ~NODE_LEVEL_MAX) | most,
-                         __ATOMIC_RELAXED);
 }
 
 /* Base wall time. */
@@ -219,7 +207,26 @@ static inline int ledger_node__is_sampled(const struct ledger_node *node)
 
 static inline int ledger_node__is_self(const struct ledger_node *node)
 {
-    return ledger_node__is_sampled(node) && ledger_node__level(node) == NODE_SELF;
+    return ledger_node__is_sampled(node) && node->kind_and_level & NODE_SELF;
+}
+
+/* Of a sampled node: how many frames of deeper recursion it stands for, at most. */
+static inline uint32_t ledger_node__level(const struct ledger_node *node)
+{
+    uint32_t level = node->kind_and_level & NODE_LEVEL_MAX;
+
+    return ledger_node__is_sampled(node) ? level >> NODE_FOLDED_SHIFT : level;
+}
+
+static inline void ledger_node__raise_level(struct ledger_node *node, uint64_t level)
+{
+    uint32_t shift = ledger_node__is_sampled(node) ? NODE_FOLDED_SHIFT : 0;
+    uint32_t highest = (NODE_LEVEL_MAX >> shift) - 1;
+    uint32_t most = level < highest ? (uint32_t)level : highest;
+    uint32_t others = node->kind_and_level & ~(NODE_LEVEL_MAX >> shift << shift);
+
+    if (most > ledger_node__level(node))
+        __atomic_store_n(&node->kind_and_level, others | most << shift, __ATOMIC_RELAXED);
 }
 
 #endif

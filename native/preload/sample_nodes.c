@@ -1,6 +1,7 @@
 #include "native/preload/sample_nodes.h"
 
 #include "native/tree/sample_tree.h"
+#include "native/tree/sampled_path.h"
 
 #define PARENTS_MOST 1000000u
 
@@ -135,9 +136,12 @@ static uint32_t frames_above(const struct program_samples *samples, const struct
 
 static ledger_ref descend(struct program_samples *samples, ledger_ref node, uint32_t above)
 {
+    struct sampled_path path;
+
+    sampled_path__begin(&path, &samples->pool, node);
     for (uint32_t i = above; node && i > 0; i--)
-        node = sample_tree__child(&samples->pool, node, samples->frames[i - 1].kind,
-                                  samples->frames[i - 1].method, false);
+        node =
+            sampled_path__call(&path, samples->frames[i - 1].kind, samples->frames[i - 1].method);
     return node;
 }
 

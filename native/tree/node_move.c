@@ -146,6 +146,7 @@ static void join_frame(struct call_tree *tree, ledger_ref from_ref, ledger_ref t
     sample_tree__add(&to->interpreted, from->interpreted);
     sample_tree__add(&to->wall_samples, from->wall_samples);
     sample_tree__add(&to->seen_ns, from->seen_ns);
+    ledger_node__raise_level(to, ledger_node__level(from));
     __atomic_store_n(sampled_children(node_at(tree, from->parent)), from->next_sibling,
                      __ATOMIC_RELEASE);
     __atomic_store_n(&move->from, 0, __ATOMIC_RELEASE);

@@ -22,6 +22,7 @@ static ledger_ref *children_of(struct ledger_node *node)
 ledger_ref sample_tree__child(struct record_pool *pool, ledger_ref parent,
                               enum ledger_node_kind kind, ledger_ref method, bool self)
 {
+    const uint32_t levels = NODE_LEVEL_MAX & ~NODE_SELF;
     uint32_t kind_and_level = (uint32_t)kind << 24 | (self ? NODE_SELF : 0);
     ledger_ref *children = children_of(node_at(pool, parent));
     ledger_ref ref = *children;
@@ -29,7 +30,7 @@ ledger_ref sample_tree__child(struct record_pool *pool, ledger_ref parent,
 
     for (; ref; ref = child->next_sibling) {
         child = node_at(pool, ref);
-        if (child->method == method && child->kind_and_level == kind_and_level)
+        if (child->method == method && (child->kind_and_level & ~levels) == kind_and_level)
             return ref;
     }
     ref = record_pool__node(pool);
@@ -82,6 +83,7 @@ static void transfer_node(struct record_pool *pool, struct ledger_transfer *note
 
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         number_transfer__run(pool->ledger, note, from, to, numbers[i]);
+    ledger_node__raise_level(node_at(pool, to), ledger_node__level(node_at(pool, from)));
     ledger__touch(pool->ledger, node_at(pool, to));
 }
 

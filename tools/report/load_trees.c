@@ -132,6 +132,9 @@ static uint32_t level_max(const struct loader *loader, const struct ledger_node 
                           uint32_t level)
 {
     uint32_t highest = ledger_node__level(record);
+
+    if (ledger_node__is_sampled(record))
+        return level + highest;
     bool is_known = loader->model->header.recursion && ledger_node__kind(record) == NODE_EXACT &&
                     highest != NODE_LEVEL_MAX;
 
