@@ -304,7 +304,44 @@ TREADLE__LOCAL uint64_t treadle__part_check(const struct treadle_part *part, uin
 extern "C" {
 #endif
 
-/* One of each in a program, whichever of its files have this header. */
+/* One of each in a program, whichever of its files have this header. Their symbols have the number
+ * of a generation, which counts on when anything that is shared changes: files with a header of
+ * another generation share nothing with these, and have a segment of their own. */
+#define TREADLE__NAMED(name)    treadle2__##name
+#define treadle__adopt          TREADLE__NAMED(adopt)
+#define treadle__adopt_now      TREADLE__NAMED(adopt_now)
+#define treadle__agent          TREADLE__NAMED(agent)
+#define treadle__attach         TREADLE__NAMED(attach)
+#define treadle__begin_child    TREADLE__NAMED(begin_child)
+#define treadle__chains         TREADLE__NAMED(chains)
+#define treadle__current_id     TREADLE__NAMED(current_id)
+#define treadle__drop_dead      TREADLE__NAMED(drop_dead)
+#define treadle__end_part       TREADLE__NAMED(end_part)
+#define treadle__end_thread     TREADLE__NAMED(end_thread)
+#define treadle__files          TREADLE__NAMED(files)
+#define treadle__forks          TREADLE__NAMED(forks)
+#define treadle__given_back     TREADLE__NAMED(given_back)
+#define treadle__inside_forks   TREADLE__NAMED(inside_forks)
+#define treadle__inside_ids     TREADLE__NAMED(inside_ids)
+#define treadle__is_busy        TREADLE__NAMED(is_busy)
+#define treadle__look_at_lease  TREADLE__NAMED(look_at_lease)
+#define treadle__make_room      TREADLE__NAMED(make_room)
+#define treadle__new_id         TREADLE__NAMED(new_id)
+#define treadle__parts_of_slots TREADLE__NAMED(parts_of_slots)
+#define treadle__pop            TREADLE__NAMED(pop)
+#define treadle__pop_other      TREADLE__NAMED(pop_other)
+#define treadle__pop_slowly     TREADLE__NAMED(pop_slowly)
+#define treadle__pop_to         TREADLE__NAMED(pop_to)
+#define treadle__process        TREADLE__NAMED(process)
+#define treadle__push           TREADLE__NAMED(push)
+#define treadle__push_number    TREADLE__NAMED(push_number)
+#define treadle__push_slowly    TREADLE__NAMED(push_slowly)
+#define treadle__push_text      TREADLE__NAMED(push_text)
+#define treadle__register       TREADLE__NAMED(register)
+#define treadle__slot           TREADLE__NAMED(slot)
+#define treadle__tried          TREADLE__NAMED(tried)
+#define treadle__watch          TREADLE__NAMED(watch)
+
 #define TREADLE__STATE  __attribute__((weak))
 #define TREADLE__SHARED __attribute__((weak, no_instrument_function))
 #define TREADLE__INLINE static inline __attribute__((always_inline, unused, no_instrument_function))
@@ -324,7 +361,6 @@ struct treadle__process {
     uint32_t stage;            /* 0: not begun, 1: it is being made, 2: done or given up */
     uint32_t has_key;
     uint32_t has_fork_handler;
-    uint32_t full_at; /* of a header from before treadle__tried */
     pthread_key_t key;
     int pid;
     uint64_t inode;
@@ -335,8 +371,8 @@ struct treadle__process {
 };
 
 /* (C++ would want the same members in braces; a designated initialiser is not C++17.) */
-TREADLE__STATE struct treadle__process treadle__process = {NULL, 0, 0,   0, 0, 0,
-                                                           0,    0, {0}, 0, 1, {{NULL, 0}}};
+TREADLE__STATE struct treadle__process treadle__process = {NULL, 0,   0, 0, 0,          0,
+                                                           0,    {0}, 0, 1, {{NULL, 0}}};
 TREADLE__STATE uint32_t *treadle__watch = &treadle__process.first;
 TREADLE__THREAD __thread struct treadle_slot *treadle__slot = NULL;
 TREADLE__THREAD __thread uint32_t treadle__is_busy = 0; /* the thread's slot is being found */
@@ -380,8 +416,7 @@ TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WAT
 TREADLE__STATE const struct treadle_inside_ids *treadle__inside_ids = NULL;
 TREADLE__STATE uint32_t treadle__inside_forks = 0; /* it is in the child of a fork, too */
 
-/* The program's files with this header that have begun and not ended: the last one ends the rest.
- * (A file with a header from before this count ends the rest whenever its library is closed.) */
+/* The program's files with this header that have begun and not ended: the last one ends it all. */
 TREADLE__STATE int32_t treadle__files = 0;
 
 /* Of which this process is the child. A handler of a signal may fork: what it interrupted goes on
@@ -654,7 +689,6 @@ TREADLE__SHARED void treadle__begin_child(void)
     if (treadle__parts_of_slots)
         (void)treadle__map(treadle__parts_of_slots, TREADLE__PARTS_OF_SLOTS_BYTES, -1);
     process->stage = 0;
-    process->full_at = 0;
     process->path[0] = '\0';
     memset(process->names, 0, sizeof(process->names));
 }

@@ -2,6 +2,7 @@
 changed; and what `treadle sample` shows of it or says instead."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import unittest
 import bench
 import cli_sample
 from cli_sample import STRICT, below, segments
+
+HEADER = pathlib.Path(__file__).resolve().parents[2] / "native/activity/treadle.h"
+GENERATION = re.compile(r"^(#define TREADLE__NAMED\(name\) +treadle)(\d+)(__##name)$", re.M)
 
 PLUGIN = """
 #include "native/activity/treadle.h"
@@ -83,16 +87,36 @@ class Programs(bench.Bench):
         self.assertEqual(program.stdout.readline(), b"ready\n")
         return program
 
-    def test_a_plugin_that_is_closed_leaves_the_programs_stacks(self):
-        """Both share one state: the program exports its own, or has it from a library that has the header."""
+    def older(self, text):
+        """The program with a header of an earlier generation, which did not count who shares its state."""
+        older, count = GENERATION.subn(rf"\g<1>{int(GENERATION.search(HEADER.read_text())[2]) - 1}\3", HEADER.read_text())
+        self.assertEqual(count, 1)
+        older, count = re.subn(r"(__atomic_sub_fetch\(&treadle__files, 1, \w+\)) > 0", r"\1 > 1000", older)
+        self.assertEqual(count, 1)
+        (pathlib.Path(self.folder) / "older.h").write_text(older)
+        return text.replace("native/activity/treadle.h", self.path("older.h"))
+
+    def test_what_is_shared_has_the_name_of_its_generation(self):
         plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
+        generation = int(GENERATION.search(HEADER.read_text())[2])
+        for form in (("-D", plugin), (self.compiled("plugin.o", PLUGIN, "-c"),)):
+            named = subprocess.run(["nm", "--defined-only", *form], capture_output=True, text=True, check=True).stdout
+            shared = set(re.findall(r"^[0-9a-f]+ [VWu] (\w+)$", named, re.M))
+            self.assertIn(f"treadle{generation}__process", shared)
+            self.assertEqual({name for name in shared if not name.startswith(f"treadle{generation}__")}, set())
+
+    def test_a_plugin_that_is_closed_leaves_the_programs_stacks(self):
+        """Both share one state: the program exports its own, or has it from a library that has the header. With a header
+        of another generation the plugin has its own."""
+        plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
+        older = self.compiled("older.so", self.older(PLUGIN), "-shared", "-fPIC")
         self.compiled("liblinked.so", PLUGIN.replace("work(", "linked("), "-shared", "-fPIC")
         linked = ("-L.", f"-L{self.folder}", "-Wl,--no-as-needed", "-llinked", f"-Wl,-rpath,{self.folder}")
         for options in (("-rdynamic",), linked):
             host = self.compiled("host", HOST, *options)
-            for first in (("first",), ()):
-                with self.subTest(options=options, first=first):
-                    program = self.start(host, plugin, *first)
+            for closed, *first in ((plugin, "first"), (plugin,), (older, "first"), (older,)):
+                with self.subTest(options=options, closed=closed, first=first):
+                    program = self.start(host, closed, *first)
                     view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "500ms"))
                     self.assertIsNotNone(below(view["activity"], "after"))
                     self.assertEqual(len(segments(program.pid)), 1)
@@ -103,12 +127,13 @@ class Programs(bench.Bench):
                     segments(program.pid)[0].unlink()
 
     def test_frames_of_images_that_share_nothing_lie_where_they_were_pushed(self):
-        """The program's, the plugin's and once more the program's: two states, each with a segment."""
-        plugin = self.compiled("plugin.so", """
+        """The program's, the plugin's and once more the program's: two states, each with a segment, as where the plugin
+        finds the program's names, but has a header of an earlier or later generation."""
+        plugin = """
             #include "native/activity/treadle.h"
             void work(void (*back)(void));
-            void work(void (*back)(void)) { treadle_push("plugin"); back(); treadle_pop(); }""", "-shared", "-fPIC")
-        host = self.compiled("host", """
+            void work(void (*back)(void)) { treadle_push("plugin"); back(); treadle_pop(); }"""
+        host = """
             #include "native/activity/treadle.h"
             #include <stdio.h>
             #include <unistd.h>
@@ -128,17 +153,22 @@ class Programs(bench.Bench):
                     treadle_pop();
                 }
                 return 0;
-            }""")
-        program = self.start(host, plugin)
-        view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "500ms"))
-        self.assertEqual(len(segments(program.pid)), 2)
-        inner = below(view["activity"], "outer", "plugin", "inner")
-        self.assertIsNotNone(inner, view["activity"])
-        self.assertGreater(2 * inner["cum"]["samples"], sum(node["cum"]["samples"] for node in view["activity"]))
-        program.kill()
-        program.wait()
-        for left in segments(program.pid):
-            left.unlink()
+            }"""
+        for name, of_host, of_plugin, exports in (("nothing is exported", host, plugin, ()),
+                                                  ("an older plugin", host, self.older(plugin), ("-rdynamic",)),
+                                                  ("an older host", self.older(host), plugin, ("-rdynamic",))):
+            with self.subTest(name):
+                program = self.start(self.compiled("host", of_host, *exports),
+                                     self.compiled("plugin.so", of_plugin, "-shared", "-fPIC"))
+                view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "500ms"))
+                self.assertEqual(len(segments(program.pid)), 2)
+                inner = below(view["activity"], "outer", "plugin", "inner")
+                self.assertIsNotNone(inner, view["activity"])
+                self.assertGreater(2 * inner["cum"]["samples"], sum(node["cum"]["samples"] for node in view["activity"]))
+                program.kill()
+                program.wait()
+                for left in segments(program.pid):
+                    left.unlink()
 
     def test_the_segment_goes_with_the_last_that_uses_it(self):
         plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
