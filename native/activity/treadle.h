@@ -49,7 +49,9 @@
  *   handler on an alternate stack leaves open that jumps out of itself.
  * - A library that dlopen brings and that shares nothing with the others has a state of its own,
  *   and takes 16 bytes of the static thread-local space that glibc has left: about 100 fit at once.
- * - All functions may be called in signal handlers. A child of fork has stacks of its own.
+ * - All functions may be called in signal handlers. A child has stacks of its own from its first
+ *   push or pop on, unless it shares its parent's memory (vfork) and should not push. (Before Linux
+ *   4.14 children of _Fork and of clone system calls write into those of their parent.)
  * - In a program that runs with libtreadle-native.so (`treadle run -- ./program`), and in a native
  *   library that a JVM with Treadle's agent loads, frames are also nodes of the profiler's exact
  *   trees; each push and pop then takes the long way.
@@ -340,7 +342,7 @@ extern "C" {
 #define treadle__register       TREADLE__NAMED(register)
 #define treadle__slot           TREADLE__NAMED(slot)
 #define treadle__tried          TREADLE__NAMED(tried)
-#define treadle__watch          TREADLE__NAMED(watch)
+#define treadle__wiped          TREADLE__NAMED(wiped)
 
 #define TREADLE__STATE  __attribute__((weak))
 #define TREADLE__SHARED __attribute__((weak, no_instrument_function))
@@ -365,15 +367,13 @@ struct treadle__process {
     int pid;
     uint64_t inode;
     char path[64];
-    uint32_t off;   /* 0, for ever: *treadle__watch where there can be no segment */
-    uint32_t first; /* 1: *treadle__watch up to the first push */
+    uint32_t off; /* 0, for ever: the watch where there can be no segment */
     struct treadle__name names[TREADLE__NAMES];
 };
 
 /* (C++ would want the same members in braces; a designated initialiser is not C++17.) */
-TREADLE__STATE struct treadle__process treadle__process = {NULL, 0,   0, 0, 0,          0,
-                                                           0,    {0}, 0, 1, {{NULL, 0}}};
-TREADLE__STATE uint32_t *treadle__watch = &treadle__process.first;
+TREADLE__STATE struct treadle__process treadle__process = {NULL, 0, 0,   0, 0,
+                                                           0,    0, {0}, 0, {{NULL, 0}}};
 TREADLE__THREAD __thread struct treadle_slot *treadle__slot = NULL;
 TREADLE__THREAD __thread uint32_t treadle__is_busy = 0; /* the thread's slot is being found */
 
@@ -406,15 +406,39 @@ TREADLE__STATE struct treadle__open_part *treadle__parts_of_slots = NULL;
  * child of a fork. */
 struct treadle__agent {
     const struct treadle_inside *inside; /* or NULL */
-    uint32_t watch;                      /* *treadle__watch while there is one */
+    uint32_t watch;                      /* TREADLE__INSIDE_WATCH, for ever */
 };
 
-/* The watch of no slot: pushes and pops take the long way, where the profiler is told of them. */
+/* The watch of no slot: pushes and pops take the long way, where a profiler is told of them, a
+ * child begins, or the process does. */
 #define TREADLE__INSIDE_WATCH UINT32_MAX
 
 TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WATCH};
 TREADLE__STATE const struct treadle_inside_ids *treadle__inside_ids = NULL;
 TREADLE__STATE uint32_t treadle__inside_forks = 0; /* it is in the child of a fork, too */
+
+/* Larger pages than that are none of Linux's on these processors. */
+#ifdef __x86_64__
+#define TREADLE__PAGE_BYTES 4096
+#else
+#define TREADLE__PAGE_BYTES 65536
+#endif
+
+enum treadle__begun {
+    TREADLE__NOT_BEGUN,
+    TREADLE__BEGUN,
+    TREADLE__FORGETTING, /* a thread of a child forgets what is its parent's */
+};
+
+/* What the kernel wipes in a child, however that was made, unless it shares the memory: _Fork and
+ * system calls call no handlers. It is read by each push and pop, so zeros take the long way. Where
+ * the kernel does not wipe (before Linux 4.14), only the handlers of forks are told of children. */
+struct __attribute__((aligned(TREADLE__PAGE_BYTES))) treadle__wiped {
+    uint64_t to_watch; /* the watch lies so many bytes behind treadle__agent.watch */
+    uint32_t begun;    /* enum treadle__begun; the process's stage is 0 or this is not */
+};
+
+TREADLE__STATE struct treadle__wiped treadle__wiped = {0, 0};
 
 /* The program's files with this header that have begun and not ended: the last one ends it all. */
 TREADLE__STATE int32_t treadle__files = 0;
@@ -648,13 +672,28 @@ TREADLE__INLINE void treadle__give_up_parts(struct treadle_slot *slot)
             treadle__end_part(slot, i, 0);
 }
 
+/* Where the watch is. */
+TREADLE__INLINE void treadle__set_watch(const uint32_t *watch)
+{
+    __atomic_store_n(&treadle__wiped.to_watch,
+                     (uint64_t)((uintptr_t)watch - (uintptr_t)&treadle__agent.watch),
+                     __ATOMIC_RELEASE);
+}
+
+/* True in a child that no handler was told of: all that is known here is its parent's. */
+TREADLE__INLINE int treadle__is_unheard(void)
+{
+    return __atomic_load_n(&treadle__process.stage, __ATOMIC_ACQUIRE) != 0 &&
+           __atomic_load_n(&treadle__wiped.begun, __ATOMIC_ACQUIRE) != TREADLE__BEGUN;
+}
+
 /* A thread is over: its slot is free. */
 TREADLE__SHARED void treadle__end_thread(void *slot);
 TREADLE__SHARED void treadle__end_thread(void *slot)
 {
     struct treadle_slot *own = (struct treadle_slot *)slot;
 
-    if (treadle__slot != own)
+    if (treadle__slot != own || treadle__is_unheard())
         return;
     treadle__give_up_parts(own);
     treadle__slot = NULL;
@@ -663,11 +702,11 @@ TREADLE__SHARED void treadle__end_thread(void *slot)
     (void)__atomic_add_fetch(&treadle__given_back, 1, __ATOMIC_RELEASE);
 }
 
-/* The child of a fork writes nothing into its parent's segment. Where that was mapped there are
- * zeros until the child has a segment, which takes their place: what a handler interrupted may have
- * addresses in it. A profiler is inside the child only where the profiler says so. */
-TREADLE__SHARED void treadle__begin_child(void);
-TREADLE__SHARED void treadle__begin_child(void)
+/* A child writes nothing into its parent's segment. Where that was mapped there are zeros until the
+ * child has a segment, which takes their place: what a handler interrupted may have addresses in
+ * it. Where another thread than the one that forked comes first, that one's slot is still there:
+ * then the zeros stay. A profiler is inside the child only where the profiler says so. */
+TREADLE__LOCAL void treadle__forget_parent(int is_forker)
 {
     struct treadle__process *process = &treadle__process;
     struct treadle_head *head = process->head;
@@ -676,8 +715,8 @@ TREADLE__SHARED void treadle__begin_child(void)
     if (!treadle__inside_forks) {
         treadle__agent.inside = NULL;
         treadle__inside_ids = NULL;
-        treadle__watch = &process->first;
     }
+    treadle__set_watch(&treadle__agent.watch);
     treadle__slot = NULL;
     treadle__is_busy = 0;
     treadle__tried = 0;
@@ -685,12 +724,22 @@ TREADLE__SHARED void treadle__begin_child(void)
         (void)treadle__call(SYS_munmap, (long)head, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
         process->head = NULL;
     }
+    if (!is_forker) {
+        process->head = NULL;
+        (void)__atomic_add_fetch(&treadle__given_back, 1, __ATOMIC_RELEASE);
+    }
     treadle__chains.stage = 0;
     if (treadle__parts_of_slots)
         (void)treadle__map(treadle__parts_of_slots, TREADLE__PARTS_OF_SLOTS_BYTES, -1);
-    process->stage = 0;
     process->path[0] = '\0';
     memset(process->names, 0, sizeof(process->names));
+    __atomic_store_n(&process->stage, 0, __ATOMIC_RELEASE);
+}
+
+TREADLE__SHARED void treadle__begin_child(void);
+TREADLE__SHARED void treadle__begin_child(void)
+{
+    treadle__forget_parent(1);
 }
 
 /* OpenTelemetry's thread context [OTEP 4947]: a thread-local pointer to a record, or NULL. */
@@ -744,7 +793,7 @@ TREADLE__LOCAL void treadle__find_inside(void)
     void *(*symbol)(void *, const char *) = dlsym;
     void *inside;
 
-    if (treadle__watch != &treadle__process.first || !symbol)
+    if (treadle__agent.inside || treadle__process.stage || !symbol)
         return;
     inside = symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_NAME);
     if (!inside)
@@ -753,7 +802,6 @@ TREADLE__LOCAL void treadle__find_inside(void)
         (const struct treadle_inside_ids *)symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_IDS_NAME);
     treadle__inside_forks = symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_FORKS_NAME) != NULL;
     treadle__agent.inside = (const struct treadle_inside *)inside;
-    treadle__watch = &treadle__agent.watch;
 }
 
 /* Before main, since registering may allocate. Every file of the program that has the header brings
@@ -929,6 +977,30 @@ TREADLE__INLINE uint64_t treadle__set_blocked(uint64_t signals)
     return before;
 }
 
+/* The first thing that is known here of the process: without it, a child's is its parent's. */
+TREADLE__INLINE void treadle__note_begun(void)
+{
+    (void)treadle__call(SYS_madvise, (long)&treadle__wiped, (long)sizeof(treadle__wiped),
+                        18 /* MADV_WIPEONFORK */, 0, 0, 0);
+    __atomic_store_n(&treadle__wiped.begun, TREADLE__BEGUN, __ATOMIC_RELEASE);
+}
+
+/* In a child that no handler was told of. The thread that forked is the only one there at first. 0:
+ * another thread does it. */
+TREADLE__LOCAL int treadle__begin_unheard(void)
+{
+    uint64_t blocked = treadle__set_blocked(TREADLE__SIGNALS);
+    uint32_t wiped = TREADLE__NOT_BEGUN;
+    int begins = __atomic_compare_exchange_n(&treadle__wiped.begun, &wiped, TREADLE__FORGETTING, 0,
+                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+
+    if (begins)
+        treadle__forget_parent(treadle__call(SYS_gettid, 0, 0, 0, 0, 0, 0) ==
+                               treadle__call(SYS_getpid, 0, 0, 0, 0, 0, 0));
+    (void)treadle__set_blocked(blocked);
+    return begins;
+}
+
 /* Makes the segment. One thread does; the others record nothing until it is there. No handler that
  * forks interrupts: the child would make it, too. A constructor may push before that of this header
  * has run. Where that could not have what it needs, the segment only says so. */
@@ -940,10 +1012,13 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
     long fd;
 
     int has_all = process->has_key && process->has_fork_handler;
+    int may_begin = (has_all || __atomic_load_n(&treadle__files, __ATOMIC_ACQUIRE) > 0) &&
+                    __atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 0;
 
-    if ((!has_all && __atomic_load_n(&treadle__files, __ATOMIC_ACQUIRE) <= 0) ||
-        !__atomic_compare_exchange_n(&process->stage, &not_begun, 1, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED)) {
+    if (may_begin)
+        treadle__note_begun();
+    if (!may_begin || !__atomic_compare_exchange_n(&process->stage, &not_begun, 1, 0,
+                                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         (void)treadle__set_blocked(blocked);
         return;
     }
@@ -960,9 +1035,7 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
         treadle__close(fd);
     }
     if (!treadle__agent.inside)
-        __atomic_store_n(&treadle__watch,
-                         process->head && has_all ? &process->head->watch : &process->off,
-                         __ATOMIC_RELEASE);
+        treadle__set_watch(process->head && has_all ? &process->head->watch : &process->off);
     __atomic_store_n(&process->stage, 2, __ATOMIC_RELEASE);
     (void)treadle__set_blocked(blocked);
     if (fd >= 0 && process->head)
@@ -1100,6 +1173,13 @@ TREADLE__INLINE uint32_t treadle__forks_now(void)
     return forks;
 }
 
+/* False for what the thread that forked has from before another one of the child began. */
+TREADLE__INLINE int treadle__is_own(const struct treadle_head *head,
+                                    const struct treadle_slot *slot)
+{
+    return (uintptr_t)slot - (uintptr_t)head < TREADLE__ALL_BYTES;
+}
+
 /* The calling thread's slot, with the frames of this watch; NULL: nothing is recorded. */
 TREADLE__SHARED struct treadle_slot *treadle__attach(void);
 TREADLE__SHARED struct treadle_slot *treadle__attach(void)
@@ -1108,7 +1188,7 @@ TREADLE__SHARED struct treadle_slot *treadle__attach(void)
     struct treadle_slot *slot;
     uint32_t forks, watch;
 
-    if (treadle__is_busy)
+    if (treadle__is_busy || (treadle__is_unheard() && !treadle__begin_unheard()))
         return NULL;
     forks = treadle__forks_now();
     treadle__is_busy = 1;
@@ -1119,6 +1199,8 @@ TREADLE__SHARED struct treadle_slot *treadle__attach(void)
                 ? __atomic_load_n(&process->head->watch, __ATOMIC_ACQUIRE)
                 : 0;
     slot = treadle__slot;
+    if (watch && slot && !treadle__is_own(process->head, slot))
+        slot = treadle__slot = NULL;
     if (watch && !slot && treadle__tried != treadle__turn(watch))
         slot = treadle__slot = treadle__find_slot(process, watch);
     if (watch && slot && slot->watch != watch)
@@ -1276,14 +1358,16 @@ TREADLE__INLINE uint64_t treadle__place(const struct treadle_slot *slot, uint64_
     return address < slot->stack_end ? address : address == UINT64_MAX ? 0 : TREADLE_ELSEWHERE;
 }
 
+/* 0: nothing is recorded. */
 TREADLE__INLINE uint32_t treadle__watch_now(void)
 {
-    const uint32_t *watch = __atomic_load_n(&treadle__watch, __ATOMIC_RELAXED);
+    uint64_t to_watch = __atomic_load_n(&treadle__wiped.to_watch, __ATOMIC_RELAXED);
+    const uint32_t *watch = (const uint32_t *)((uintptr_t)&treadle__agent.watch + to_watch);
 
     return __atomic_load_n(watch, __ATOMIC_RELAXED);
 }
 
-/* What samplers watch, where *treadle__watch may be for the profiler inside. */
+/* What samplers watch, where treadle__watch_now may be for the profiler inside. */
 TREADLE__INLINE uint32_t treadle__samplers_watch(uint32_t watch)
 {
     const struct treadle_head *head = treadle__process.head;
@@ -1553,8 +1637,8 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
 TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
     const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text)
 {
-    const struct treadle_inside *inside = treadle__agent.inside;
     struct treadle_slot *slot = treadle__attach();
+    const struct treadle_inside *inside = treadle__agent.inside;
     struct treadle_pushed pushed = {identifier, address, what, {0, 0, 0, 0}};
     treadle_mark mark = TREADLE__UNRECORDED;
 
@@ -1641,7 +1725,7 @@ TREADLE__INLINE treadle_mark treadle__push_text_at(const char *identifier, uint3
 
     if (__builtin_expect(length > TREADLE_PARAMETER_BYTES, 0)) {
         length = TREADLE_PARAMETER_BYTES;
-        if (treadle__slot)
+        if (treadle__slot && !treadle__is_unheard())
             treadle__slot->cut_parameters++;
         cut = treadle__agent.inside ? TREADLE_CUT : 0;
     }
@@ -1684,8 +1768,8 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop_other(struct treadle
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop_slowly(uint64_t address);
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop_slowly(uint64_t address)
 {
-    const struct treadle_inside *inside = treadle__agent.inside;
     struct treadle_slot *slot = treadle__attach();
+    const struct treadle_inside *inside = treadle__agent.inside;
 
     if (!inside)
         return;
@@ -1719,8 +1803,8 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark);
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark)
 {
-    const struct treadle_inside *inside = treadle__agent.inside;
     struct treadle_slot *slot = treadle__attach();
+    const struct treadle_inside *inside = treadle__agent.inside;
     uint64_t state = slot ? slot->state : 0, depth = state & TREADLE_DEPTH_MASK, wanted = 0;
 
     if (mark & TREADLE_INSIDE_MARK)
@@ -1825,7 +1909,7 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__adopt(treadle_ma
     treadle_mark before = mark & TREADLE_INSIDE_MARK && inside ? inside->find(mark) : mark;
 
     /* That frame is the youngest if it was pushed: a mark is the state before. */
-    if (slot && slot->state == before + TREADLE__ONE_PUSH)
+    if (slot && !treadle__is_unheard() && slot->state == before + TREADLE__ONE_PUSH)
         treadle__adopt_now(slot, id, 0);
     if (mark & TREADLE_INSIDE_MARK && treadle__inside_ids)
         treadle__inside_ids->adopt(mark, id, 0);
@@ -1837,7 +1921,8 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__new_id(v
 {
     struct treadle_chain id = {{0, 0}};
 
-    if (!treadle__inside_ids && !treadle__samplers_watch(treadle__watch_now()))
+    if (treadle__is_unheard() ||
+        (!treadle__inside_ids && !treadle__samplers_watch(treadle__watch_now())))
         return id;
     if (treadle__call(SYS_getrandom, (long)&id, sizeof(id), 1, 0, 0, 0) != (long)sizeof(id))
         id.word[0] = id.word[1] = 0;
@@ -1854,6 +1939,8 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_
                          ? slot->state & TREADLE_DEPTH_MASK
                          : 0;
 
+    if (treadle__is_unheard())
+        return id;
     if (treadle__inside_ids) {
         id = treadle__inside_ids->current();
         if (id.word[0] | id.word[1])

@@ -177,6 +177,57 @@ class Programs(bench.Bench):
         self.assertEqual(program.wait(timeout=60), 0)
         self.assertEqual(segments(program.pid), [])
 
+    def test_a_child_that_no_handler_is_told_of_has_stacks_of_its_own(self):
+        """Both push and pop without end; the header is in the program, however that is linked, or in a plugin."""
+        work = """
+            #include "native/activity/treadle.h"
+            #include <unistd.h>
+            void work(const char *name);
+            void work(const char *name) { treadle_push(name); usleep(2000); treadle_pop(); }"""
+        host = """
+            #include <dlfcn.h>
+            #include <signal.h>
+            #include <stdio.h>
+            #include <sys/prctl.h>
+            #include <sys/syscall.h>
+            #include <unistd.h>
+            extern void work(const char *name);
+            int main(int argc, char **argv)
+            {
+                void (*run)(const char *name) = NULL;
+                pid_t child;
+                (void)argv;
+            #ifdef PLUGIN
+                *(void **)&run = dlsym(dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL), "work");
+            #else
+                run = argc ? work : NULL;
+            #endif
+                run("first");
+                child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+                if (child == 0)
+                    prctl(PR_SET_PDEATHSIG, SIGKILL);
+                else
+                    printf("ready\\n%d\\n", (int)child), fflush(stdout);
+                while (getppid() != 1)
+                    run(child ? "parent" : "child");
+                return 0;
+            }"""
+        plugin = self.compiled("work.so", work, "-shared", "-fPIC")
+        linked = self.compiled("work.o", work, "-c")
+        for options in ((linked,), (linked, "-no-pie"), (linked, "-static"), ("-DPLUGIN",)):
+            with self.subTest(options):
+                program = self.start(self.compiled("host", host, *options), plugin)
+                child = int(program.stdout.readline())
+                for pid, name in ((program.pid, "parent"), (child, "child")):
+                    view = self.activity(self.sampled(pid, "--every", "5ms", "--for", "300ms"))
+                    self.assertEqual([node["identifier"] for node in view["activity"]], [name])
+                    self.assertEqual(len(segments(pid)), 1)
+                left = segments(program.pid) + segments(child)
+                program.kill()
+                program.wait()
+                for segment in left:
+                    segment.unlink()
+
     def test_what_cannot_be_recorded_costs_nothing_and_is_said(self):
         """A program that has no thread-specific key left; and one that pushes before the header's constructor ran."""
         keyless = self.compiled("keyless", """
