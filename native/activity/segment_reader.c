@@ -135,6 +135,20 @@ struct segment_reader *segment_reader__open(const char *path, char *why, size_t 
     return NULL;
 }
 
+bool segment_reader__is_headless(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct treadle_head head = {.pid = 0};
+    struct stat file;
+    bool headless = fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+                    (uint64_t)file.st_size <= SEGMENT_BYTES_MAX &&
+                    pread(fd, &head, sizeof(head), 0) >= 0 && !treadle__has_magic(&head);
+
+    if (fd >= 0)
+        close(fd);
+    return headless;
+}
+
 void segment_reader__close(struct segment_reader *reader)
 {
     if (!reader)

@@ -79,6 +79,9 @@ struct segment_reader;
  * open. On failure returns NULL, with a line in `why`: what is wrong, and what was expected. */
 struct segment_reader *segment_reader__open(const char *path, char *why, size_t why_bytes);
 
+/* True of a file that may become a segment, but whose process has not written the head. */
+bool segment_reader__is_headless(const char *path);
+
 /* Does not end a watch. */
 void segment_reader__close(struct segment_reader *reader);
 

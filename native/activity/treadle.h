@@ -153,7 +153,8 @@ struct treadle_identifier {
 /* The head of the segment: a file /dev/shm/treadle-PID-RANDOM.activity, mode 0600, made at the
  * first push and removed when the process exits. The file of a process that is killed, calls _exit,
  * or has another root by then, stays; a process that makes a segment removes all but the newest
- * TREADLE_LEFT of them and those of the last TREADLE_LEFT_S seconds. */
+ * TREADLE_LEFT of them and those of the last TREADLE_LEFT_S seconds; of files without a head, whose
+ * processes were killed before they wrote one, it keeps only the latter. */
 struct treadle_head {
     char magic[8];
     uint32_t format;
@@ -289,6 +290,15 @@ TREADLE__LOCAL uint64_t treadle__part_check(const struct treadle_part *part, uin
         sum = (sum ^ part->frames[i].what) * UINT64_C(0xff51afd7ed558ccd) +
               treadle__fold(part->frames[i].parameter);
     return sum;
+}
+
+/* False for the head of a segment that is being made: the magic is written last. */
+TREADLE__LOCAL int treadle__has_magic(const struct treadle_head *head)
+{
+    for (unsigned i = 0; i < sizeof(head->magic); i++)
+        if (head->magic[i])
+            return 1;
+    return 0;
 }
 
 #ifndef TREADLE_FORMAT_ONLY /* defined by what reads segments and pushes nothing */
@@ -883,18 +893,22 @@ TREADLE__LOCAL int treadle__is_gone(const char *name)
     return fd == -2; /* ENOENT */
 }
 
+/* Of a segment whose process was killed before it wrote the head: there is nothing in it. */
+#define TREADLE__HEADLESS UINT64_C(1)
+
 /* When the segment of a process that is gone was last changed; 0: just now, or it is none of this
- * user's, or may be of a process in another pid namespace. */
+ * user's, or may be of a process in another pid namespace. (Without a head it is of none: whoever
+ * makes a segment writes the head at once.) */
 TREADLE__LOCAL uint64_t treadle__when_left(long folder, const char *name,
                                            const struct treadle_head *own)
 {
     struct {
         int64_t s, ns;
     } now = {0, 0};
-    int pid = treadle__pid_in(name), is_left;
+    int pid = treadle__pid_in(name), is_old, is_left, is_headless;
     struct treadle_head head;
     struct stat found;
-    long fd;
+    long fd, bytes;
 
     if (!pid || !treadle__is_gone(name))
         return 0;
@@ -902,15 +916,20 @@ TREADLE__LOCAL uint64_t treadle__when_left(long folder, const char *name,
                        TREADLE__O_NOFOLLOW | TREADLE__O_CLOEXEC | TREADLE__O_NONBLOCK, 0, 0, 0);
     if (fd < 0)
         return 0;
-    is_left =
+    memset(&head, 0, sizeof(head));
+    bytes = treadle__call(SYS_pread64, fd, (long)&head, sizeof(head), 0, 0, 0);
+    is_old =
         fstat((int)fd, &found) == 0 &&
         (long)found.st_uid == treadle__call(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
-        treadle__call(SYS_pread64, fd, (long)&head, sizeof(head), 0, 0, 0) == (long)sizeof(head) &&
-        memcmp(head.magic, TREADLE_MAGIC, sizeof(head.magic)) == 0 && head.pid == pid &&
-        head.pid_namespace && head.pid_namespace == own->pid_namespace &&
         treadle__call(SYS_clock_gettime, 0 /* CLOCK_REALTIME */, (long)&now, 0, 0, 0, 0) == 0 &&
         found.st_mtime + TREADLE_LEFT_S < now.s;
+    is_left = is_old && bytes == (long)sizeof(head) &&
+              memcmp(head.magic, TREADLE_MAGIC, sizeof(head.magic)) == 0 && head.pid == pid &&
+              head.pid_namespace && head.pid_namespace == own->pid_namespace;
+    is_headless = is_old && bytes >= 0 && !treadle__has_magic(&head);
     treadle__close(fd);
+    if (is_headless)
+        return TREADLE__HEADLESS;
     return is_left ? (uint64_t)found.st_mtime << 24 | ((uint64_t)found.st_ino & 0xffffff) : 0;
 }
 
@@ -953,7 +972,9 @@ TREADLE__LOCAL void treadle__tidy(const char *path, const struct treadle_head *o
                 (const struct treadle__entry *)(const void *)((const char *)entries + at);
             uint64_t when = treadle__when_left(folder, entry->name, own);
 
-            if (when)
+            if (when == TREADLE__HEADLESS)
+                (void)treadle__call(SYS_unlinkat, folder, (long)entry->name, 0, 0, 0, 0);
+            else if (when)
                 treadle__keep_newest(&left, folder, entry->name, when);
             at += entry->bytes;
         }

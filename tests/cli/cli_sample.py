@@ -183,6 +183,35 @@ class Sample(bench.Bench):
         self.assertEqual(self.treadle("list", "--remove", left), f"{left}\n")
         self.assertEqual(segments(program.pid), [])
 
+    def headless(self, pid, name, seconds_ago):
+        """What a process that is killed before it writes the head of its segment leaves."""
+        path = pathlib.Path(f"/dev/shm/treadle-{pid}-{name}.activity")
+        path.write_bytes(bytes(65536))
+        self.addCleanup(path.unlink, missing_ok=True)
+        os.utime(path, (time.time() - seconds_ago,) * 2)
+        return str(path)
+
+    def test_a_segment_without_a_head_goes_after_its_process(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        later = subprocess.Popen(["sleep", "60"])  # has the pid now
+        self.addCleanup(later.wait)
+        self.addCleanup(later.kill)
+        left = [self.headless(gone.pid, "left", 20), self.headless(later.pid, "later", 100000)]
+        kept = [self.headless(gone.pid, "fresh", 0), self.headless(1, "alive", 20)]
+        other = self.headless(gone.pid, "other", 0)
+        pathlib.Path(other).write_bytes(b"another's")
+        os.utime(other, (0, 0))
+        for path in kept + [other]:
+            self.assertEqual(self.run_treadle("list", "--remove", path).returncode, 1)
+        listed = {entry["path"]: entry["state"] for entry in self.json("list")["ledgers"]}
+        self.assertEqual([listed.get(path) for path in left + kept + [other]], ["stacks"] * 2 + [None] * 3)
+        self.assertEqual(self.treadle("list", "--remove", left[0]), f"{left[0]}\n")
+        program = self.start(self.compile("states.c", "-O2", "-D_GNU_SOURCE"))
+        left[0] = self.headless(gone.pid, "left", 20)
+        self.sampled(program.pid, "--for", "200ms", "--every", "10ms")
+        self.assertEqual([os.path.exists(path) for path in left + kept + [other]], [False] * 2 + [True] * 3)
+
     def is_watched(self, pid):
         data = segments(pid)[0].read_bytes()
         return int.from_bytes(data[128:132], sys.byteorder) != 0

@@ -24,6 +24,8 @@
 #include "logical_stack.h"
 /* clang-format on */
 
+#define SEGMENT_BYTES TREADLE__BYTES_FOR(TREADLE_SLOTS_STEP)
+
 static const char in_first_push[] = "of a new watch";
 
 /* True if the own segment is as that of a process that has just begun to push. */
@@ -137,6 +139,54 @@ static void the_newest_segments_that_were_left_stay(void **state)
     unwatched(reader);
 }
 
+/* A file of so many bytes as a process with that pid makes before it writes the head. */
+static char *file_of(const char *folder, pid_t pid, const char *name, off_t bytes, time_t when)
+{
+    struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+    char *path;
+    int fd;
+
+    assert_true(asprintf(&path, "%s/treadle-%d-%s.activity", folder, pid, name) > 0);
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_int_not_equal(fd, -1);
+    assert_int_equal(ftruncate(fd, bytes), 0);
+    close(fd);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    return path;
+}
+
+static void files_whose_processes_wrote_no_head_go(void **state)
+{
+    (void)state;
+    char folder[] = "/dev/shm/treadle-test-XXXXXX";
+    struct segment_reader *reader = watched();
+    time_t just_now = time(NULL), long_ago = just_now - 2 * TREADLE_LEFT_S;
+    pid_t gone = fork();
+
+    if (gone == 0)
+        _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    assert_non_null(mkdtemp(folder));
+    char *empty = file_of(folder, gone, "empty", 0, long_ago);
+    char *zeros = file_of(folder, gone, "zeros", SEGMENT_BYTES, long_ago);
+    char *fresh = file_of(folder, gone, "fresh", SEGMENT_BYTES, just_now);
+    char *alive = file_of(folder, getpid(), "alive", SEGMENT_BYTES, long_ago);
+    char *other = file_of(folder, gone, "other", SEGMENT_BYTES, just_now);
+    int fd = open(other, O_RDWR | O_CLOEXEC);
+    struct timespec times[2] = {{.tv_sec = long_ago}, {.tv_sec = long_ago}};
+    assert_int_equal(pwrite(fd, "another's", 9, 0), 9);
+    close(fd);
+    assert_int_equal(utimensat(AT_FDCWD, other, times, 0), 0);
+    treadle__tidy(folder, treadle__process.head);
+    assert_false(was_there(empty));
+    assert_false(was_there(zeros));
+    assert_true(was_there(fresh));
+    assert_true(was_there(alive));
+    assert_true(was_there(other));
+    assert_int_equal(rmdir(folder), 0);
+    unwatched(reader);
+}
+
 /* Whatever else was left in the folder. */
 static void a_process_that_begins_removes_old_ones(void **state)
 {
@@ -175,9 +225,8 @@ static void a_process_that_begins_removes_old_ones(void **state)
 #else
 #define STRIDE 1
 #endif
-#define STEPS_MAX     100000
-#define CHILD_S       60
-#define SEGMENT_BYTES TREADLE__BYTES_FOR(TREADLE_SLOTS_STEP)
+#define STEPS_MAX 100000
+#define CHILD_S   60
 
 static volatile sig_atomic_t steps_left; /* up to the fork */
 static volatile sig_atomic_t is_child;
@@ -319,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
         cmocka_unit_test(the_newest_segments_that_were_left_stay),
+        cmocka_unit_test(files_whose_processes_wrote_no_head_go),
         cmocka_unit_test(a_process_that_begins_removes_old_ones),
 #if STEPS_HERE
         cmocka_unit_test(a_handler_forks_at_any_instruction),

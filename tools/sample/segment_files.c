@@ -135,12 +135,18 @@ static int64_t clock_s(clockid_t clock)
     return clock_gettime(clock, &now) == 0 ? now.tv_sec : 0;
 }
 
+/* When a process started, as files' times are. */
+static int64_t started_s(uint64_t start_ticks)
+{
+    return clock_s(CLOCK_REALTIME) - clock_s(CLOCK_BOOTTIME) +
+           (int64_t)start_ticks / sysconf(_SC_CLK_TCK);
+}
+
 /* The maps of a process that changed its user cannot be read, as a rule; but what an earlier
  * process of its pid left was last changed before it began. */
 char *segment_files__of_other_user(pid_t pid, uint64_t start_ticks, uid_t *owner)
 {
-    int64_t start_s = clock_s(CLOCK_REALTIME) - clock_s(CLOCK_BOOTTIME) +
-                      (int64_t)start_ticks / sysconf(_SC_CLK_TCK);
+    int64_t start_s = started_s(start_ticks);
     struct segment_files found = {0};
     struct stat file;
     char *path = NULL;
@@ -196,11 +202,28 @@ bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)
     return any;
 }
 
+/* Its process is the one that the file's name has, unless that one began later. It was killed in
+ * the few microseconds before it wrote the head. */
+static bool is_headless_left(const char *path, const struct stat *file)
+{
+    const char *slash = strrchr(path, '/');
+    pid_t pid = pid_in_name(slash ? slash + 1 : path);
+    uint64_t start_ticks;
+
+    return pid && file->st_mtim.tv_sec + TREADLE_LEFT_S < time(NULL) &&
+           segment_reader__is_headless(path) &&
+           (process_start__read(pid, &start_ticks) != 0 ||
+            file->st_mtim.tv_sec + 1 < started_s(start_ticks));
+}
+
 bool segment_files__is_left(const char *path)
 {
     char why[200];
     struct stat file;
     bool may_be = lstat(path, &file) == 0 && is_own(&file);
+
+    if (may_be && is_headless_left(path, &file))
+        return true;
     struct segment_reader *segment = may_be ? segment_reader__open(path, why, sizeof(why)) : NULL;
     uint64_t start_ticks;
     bool is_gone =
@@ -224,7 +247,8 @@ unsigned segment_files__tidy(void)
     segment_files__find(&found, 0, false);
     for (size_t i = found.count; i-- > 0;)
         if (segment_files__is_left(found.paths[i]) &&
-            (++gone > KEPT || changed_s(found.paths[i]) + KEPT_S < time(NULL)))
+            (segment_reader__is_headless(found.paths[i]) || ++gone > KEPT ||
+             changed_s(found.paths[i]) + KEPT_S < time(NULL)))
             removed += unlink(found.paths[i]) == 0;
     segment_files__release(&found);
     return removed;

@@ -30,13 +30,15 @@ char *segment_files__in_maps(pid_t pid);
 /* When the last process of that pid started that left a segment of this user; false: none did. */
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks);
 
-/* True of a segment of this user whose process is gone. */
+/* True of a segment of this user whose process is gone, or of what was to be one before the process
+ * was killed. */
 bool segment_files__is_left(const char *path);
 
 /* Removes the file at `path` if it is such a segment. False: nothing was removed. */
 bool segment_files__remove(const char *path);
 
-/* Removes segments of this user whose processes are gone, but for the ten newest of the last week.
+/* Removes segments of this user whose processes are gone, but for the ten newest of the last week
+ * in which there is something.
  * Returns how many. */
 unsigned segment_files__tidy(void);
 
