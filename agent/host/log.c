@@ -1,5 +1,7 @@
 #include "agent/host/log.h"
 
+#include "native/standard_files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,7 +21,8 @@ void log__begin_answer(const char *path)
 {
     log__end_answer();
     if (path)
-        answer_fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        answer_fd = standard_files__avoid(
+            open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
 void log__answer(const char *line)

@@ -1,5 +1,7 @@
 #include "native/clock/perf_page.h"
 
+#include "native/standard_files.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stddef.h>
@@ -30,7 +32,8 @@ int perf_page__open(struct perf_page *page)
     attr.exclude_kernel = 1;
     attr.exclude_hv = 1;
     page->page = NULL;
-    page->fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    page->fd = standard_files__avoid(
+        (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
     if (page->fd < 0)
         return -errno;
     if (!leaves_room(page->fd)) {

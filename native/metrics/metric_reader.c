@@ -3,6 +3,7 @@
 #include "native/metrics/kernel_metrics.h"
 #include "native/metrics/task_lines.h"
 #include "native/proc/task_file.h"
+#include "native/standard_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +15,17 @@
 
 #define BIT(metric) (UINT64_C(1) << (metric))
 
-/* The descriptor given out last is the lowest free one, so it tells how many are in use. */
+/* The descriptor given out last is the lowest free one, so it tells how many are in use. What is
+ * kept is never standard input, output or error. */
 static int keep_if_half_is_left(int fd)
 {
     struct rlimit limit;
 
     if (fd < 0)
         return fd;
+    fd = standard_files__avoid(fd);
+    if (fd < 0)
+        return -errno;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd < limit.rlim_cur / 2)
         return fd;
     (void)close(fd);
@@ -71,10 +76,8 @@ static int open_taskstats(struct metric_reader *reader)
     if (error != 0)
         return error;
     int fd = keep_if_half_is_left(reader->taskstats.fd);
-    if (fd >= 0)
-        return 0;
-    reader->taskstats.fd = -1;
-    return fd;
+    reader->taskstats.fd = fd < 0 ? -1 : fd;
+    return fd < 0 ? fd : 0;
 }
 
 static void close_taskstats(struct metric_reader *reader)

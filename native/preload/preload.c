@@ -7,6 +7,7 @@
 #include "native/preload/host_program.h"
 #include "native/preload/upkeep.h"
 #include "native/proc/process_stat.h"
+#include "native/standard_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,10 +53,11 @@ void preload__say(const char *format, ...)
 /* For whoever waits to hear that a program is profiled. */
 static void answer(const struct preload *preload, const char *word)
 {
-    int fd = preload->options.answer[0]
-                 ? open(preload->options.answer,
-                        O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-                 : -1;
+    int fd =
+        preload->options.answer[0]
+            ? standard_files__avoid(open(preload->options.answer,
+                                         O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))
+            : -1;
 
     if (fd < 0)
         return;

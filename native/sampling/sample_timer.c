@@ -1,5 +1,7 @@
 #include "native/sampling/sample_timer.h"
 
+#include "native/standard_files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -50,7 +52,7 @@ static int move_up(int fd)
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
 
     if (moved < 0)
-        return fd;
+        return standard_files__avoid(fd);
     close(fd);
     return moved;
 }

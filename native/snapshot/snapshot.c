@@ -203,7 +203,7 @@ static void hold_moves(int source_fd, uint64_t for_ns)
     int fd;
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", source_fd);
-    fd = open(path, O_WRONLY | O_CLOEXEC);
+    fd = standard_files__avoid(open(path, O_WRONLY | O_CLOEXEC));
     if (fd < 0)
         return;
     (void)!pwrite(fd, &until_ns, sizeof(until_ns),
