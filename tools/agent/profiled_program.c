@@ -2,6 +2,7 @@
 
 #include "tools/agent/native_program.h"
 #include "tools/command.h"
+#include "tools/output/size_signal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,8 +43,10 @@ static bool takes_j_options(const char *program)
 
 static int start(char **argv)
 {
+    size_signal__restore();
     execvp(argv[0], argv);
     int error = errno;
+    size_signal__ignore();
     command__fail("%s: %s", argv[0],
                   error == ENOENT ? "no such program; is it on the PATH?" : strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;

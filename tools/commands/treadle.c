@@ -1,5 +1,6 @@
 /* The command line: finds the subcommand and looks after what they have in common. */
 #include "tools/command.h"
+#include "tools/output/size_signal.h"
 #include "tools/report/nearest.h"
 #include "tools/report/text.h"
 
@@ -82,6 +83,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    size_signal__ignore();
     text__set_locale();
     argp_program_version = "treadle " TREADLE_VERSION;
     argp_err_exit_status = EXIT_BAD_USAGE;
