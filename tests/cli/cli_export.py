@@ -260,6 +260,9 @@ class Output(bench.Bench):
         for form in set(FORMATS) - {"sqlite"}:
             self.assertEqual(self.export(form, "/dev/full", status=1),
                              "treadle: /dev/full: cannot be written: No space left on device\n")
+        os.mkfifo(self.path("nobody_reads"))
+        self.assertEqual(self.export("sqlite", "nobody_reads", status=1),
+                         "treadle: nobody_reads: is no regular file, which sqlite needs\n")
         self.assertIn("/dev/full: is no regular file, which sqlite needs",
                       self.export("sqlite", "/dev/full", status=1))
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))

@@ -111,11 +111,6 @@ static int write_output(const struct export_request *request, const struct expor
                              "--output treadle%s",
                              format->name, format->extension);
     }
-    if (format->needs_file && !output_file__is_regular(&file)) {
-        output_file__finish(&file, -EINVAL);
-        return command__fail("%s: is no regular file, which %s needs", request->shared.output,
-                             format->name);
-    }
     error = output_file__finish(&file, format->write(job, file.stream, file.partial));
     return error ? fail_output(request, error) : EXIT_FINE;
 }
@@ -137,7 +132,7 @@ static int export_model(const struct export_request *request, const struct repor
     return status;
 }
 
-/* Neither over the ledger nor over the earlier snapshot. */
+/* Neither over the ledger nor over the earlier snapshot, nor where the format cannot. */
 static bool may_write(const struct export_request *request)
 {
     static const char hint[] = "name another one with --output, or '-'";
@@ -145,6 +140,10 @@ static bool may_write(const struct export_request *request)
 
     if (!output || strcmp(output, "-") == 0)
         return true;
+    if (request->format->needs_file && !output_file__would_be_regular(output)) {
+        command__fail("%s: is no regular file, which %s needs", output, request->format->name);
+        return false;
+    }
     return output_place__is_no_ledger(output, request->ledger.path, hint) &&
            (!since || output_place__is_no_ledger(output, since, hint));
 }

@@ -88,9 +88,11 @@ int output_file__check(const char *path)
     return error;
 }
 
-bool output_file__is_regular(const struct output_file *file)
+bool output_file__would_be_regular(const char *path)
 {
-    return file->target != NULL;
+    struct stat there;
+
+    return stat(path, &there) != 0 || S_ISREG(there.st_mode) || S_ISDIR(there.st_mode);
 }
 
 /* A full disk shows only when the last of the buffer is written. */

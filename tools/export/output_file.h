@@ -20,8 +20,9 @@ int output_file__open(struct output_file *file, const char *path);
  * or -errno. */
 int output_file__check(const char *path);
 
-/* True if the file can be written at any position and can be replaced. */
-bool output_file__is_regular(const struct output_file *file);
+/* True if the file could be written at any position and be replaced. Nothing is opened: a pipe
+ * would wait for its reader. A folder is for output_file__open to refuse. */
+bool output_file__would_be_regular(const char *path);
 
 /* Ends the file. On failure, and if `status` is a failure already, the file that was to be
  * replaced stays as it was. To be called once after output_file__open. 0 or -errno. */
