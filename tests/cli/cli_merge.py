@@ -1,6 +1,7 @@
 """treadle merge: what goes in comes out, in any order, and nothing half-made is left."""
 import itertools
 import os
+import pty
 import re
 import shutil
 import stat
@@ -172,8 +173,44 @@ class Merge(bench.Bench):
             self.assertEqual(len(self.rows("treadle-merged.ledger")), 17)
             self.assertNotEqual(os.fstat(old.fileno()).st_ino,
                                 os.stat(self.path("treadle-merged.ledger")).st_ino)
-        self.merge("-o", "plain.ledger", "plain.ledger")
-        self.assertEqual(len(self.rows("plain.ledger")), 4)
+
+    def test_never_over_a_ledger(self):
+        os.symlink("plain.ledger", self.path("link"))
+        self.treadle("merge", "pool.ledger")
+        for arguments in (["-o", "plain.ledger", "plain.ledger"], ["-o", "link", "pool.ledger", "plain.ledger"],
+                          ["-o", "./plain.ledger", "pool.ledger", "link"],
+                          ["plain.ledger", "treadle-merged.ledger"]):
+            contents = self.contents()
+            complaint = self.refused(*arguments)
+            self.assertRegex(complaint, r"^treadle: .*: is the ledger itself; name another one with --output\n$")
+            self.assertEqual(self.contents(), contents)
+
+    def contents(self):
+        found = {}
+        for name in os.listdir(self.folder):
+            if name.endswith(".ledger"):
+                with open(self.path(name), "rb") as file:
+                    found[name] = file.read()
+        return found
+
+    def test_standard_output(self):
+        self.merge("-o", "all.ledger", "plain.ledger", "pool.ledger")
+        files = set(os.listdir(self.folder))
+        done = self.run_treadle("merge", "-o", "-", "plain.ledger", "pool.ledger")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(done.stdout, self.contents()["all.ledger"])
+        self.assertEqual(set(os.listdir(self.folder)), files)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([bench.TREADLE, "merge", "-o", "-", "plain.ledger"], cwd=self.folder, check=False,
+                                  stdout=full, stderr=subprocess.PIPE, env=self.environment())
+        self.assertEqual((done.returncode, done.stderr), (
+            1, b"treadle: standard output: cannot be written: No space left on device\n"))
+        master, terminal = pty.openpty()
+        with open(master, "rb", buffering=0), open(terminal, "wb", buffering=0) as screen:
+            done = subprocess.run([bench.TREADLE, "merge", "-o", "-", "plain.ledger"], cwd=self.folder, check=False,
+                                  stdout=screen, stderr=subprocess.PIPE, env=self.environment())
+        self.assertEqual((done.returncode, done.stderr), (
+            1, b"treadle: a ledger is binary, nothing for a terminal: name a file with --output\n"))
 
     def refused(self, *arguments, status=1):
         before = set(os.listdir(self.folder))

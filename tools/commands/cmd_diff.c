@@ -53,7 +53,7 @@ static const struct argp_option options[] = {
     {"html", KEY_HTML, "FILE", 0,
      "one HTML file with a differential flame graph, to look at in a browser; it has every view "
      "and "
-     "every metric that both ledgers have",
+     "every metric that both ledgers have. '-': standard output",
      0},
     {0},
 };
@@ -240,24 +240,32 @@ static int write_page(const void *html, FILE *out)
     return html_diff__write(html, out);
 }
 
+static bool is_to_standard_output(const struct diff_arguments *request)
+{
+    return strcmp(request->html, "-") == 0;
+}
+
 static int write_html(const struct diff_arguments *request, const struct html_diff *html)
 {
-    static const char hint[] = "name another one with --html";
+    static const char hint[] = "name another one with --html, or '-'";
+    bool is_standard = is_to_standard_output(request);
 
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         const struct ledger_header *header = ledger_reader__header(html->readers[side]);
 
         if (option_value__check_metric(request->shared.column, header, false, html->paths[side]))
             return EXIT_BAD_INPUT;
-        if (!html_output__check(request->html, html->paths[side], hint))
+        if (!is_standard && !html_output__check(request->html, html->paths[side], hint))
             return EXIT_BAD_INPUT;
     }
-    int error = html_output__write(request->html, write_page, html);
+    int error = is_standard ? html_diff__write(html, stdout)
+                            : html_output__write(request->html, write_page, html);
     if (error == -ESRCH)
         return refuse_filter_of_page(request, html);
     if (error)
-        return rights__refuse_output(request->html, error);
-    printf("%s\n", request->html);
+        return rights__refuse_output(is_standard ? "standard output" : request->html, error);
+    if (!is_standard)
+        printf("%s\n", request->html);
     return EXIT_FINE;
 }
 

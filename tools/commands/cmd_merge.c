@@ -4,6 +4,7 @@
 #include "tools/command.h"
 #include "tools/ledgers/rights.h"
 #include "tools/merge/ledger_merge.h"
+#include "tools/output/output_place.h"
 #include "tools/output/whole_file.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_columns.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct merge_request {
     struct shared_options shared;
@@ -21,7 +23,8 @@ struct merge_request {
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "the file to write (default treadle-merged.ledger)", 0},
+    {"output", 'o', "FILE", 0,
+     "the file to write (default treadle-merged.ledger); '-': standard output", 0},
     {0},
 };
 
@@ -34,8 +37,8 @@ static const char doc[] =
     "Put the ledgers of several processes into one, which every other command reads."
     "\vEach thread's name begins with its process: '[pid 4242 app.Main] main'. Sums and the "
     "balance "
-    "are those of the processes together. The file is complete or not there at all; prints its "
-    "path.";
+    "are those of the processes together. The file is complete or not there at all, and is none of "
+    "the ledgers; prints its path.";
 
 static error_t parse_merge_option(int key, char *argument, struct argp_state *state)
 {
@@ -118,6 +121,34 @@ static void note_skipped(const struct merge_request *request, const struct ledge
                           ledger_merge__skipped_where(merge, i));
 }
 
+static bool is_to_standard_output(const struct merge_request *request)
+{
+    return strcmp(request->shared.output, "-") == 0;
+}
+
+/* Over none of the ledgers: what the merged one has counts twice when it is made again. */
+static bool may_write(const struct merge_request *request)
+{
+    if (is_to_standard_output(request) && isatty(STDOUT_FILENO)) {
+        command__fail("a ledger is binary, nothing for a terminal: name a file with --output");
+        return false;
+    }
+    for (size_t i = 0; i < request->count && !is_to_standard_output(request); i++)
+        if (!output_place__is_no_ledger(request->shared.output, request->paths[i],
+                                        "name another one with --output"))
+            return false;
+    return true;
+}
+
+/* 0 or -errno. What standard output does not take shows when it is flushed in the end. */
+static int write_merged(const struct merge_request *request, const char *content, size_t bytes)
+{
+    if (!is_to_standard_output(request))
+        return whole_file__write(request->shared.output, content, bytes);
+    (void)!fwrite(content, 1, bytes, stdout);
+    return 0;
+}
+
 static int merge_and_write(const struct merge_request *request,
                            struct ledger_reader *const *readers)
 {
@@ -129,7 +160,7 @@ static int merge_and_write(const struct merge_request *request,
         return command__fail("%s: cannot be made: %s; merge fewer ledgers", request->shared.output,
                              strerror(-error));
     const char *content = ledger_merge__bytes(merge, &bytes);
-    error = whole_file__write(request->shared.output, content, bytes);
+    error = write_merged(request, content, bytes);
     if (!error) {
         note_same_processes(request, readers);
         note_partial_metrics(request, readers);
@@ -139,7 +170,8 @@ static int merge_and_write(const struct merge_request *request,
     ledger_merge__free(merge);
     if (error)
         return rights__refuse_output(request->shared.output, error);
-    puts(request->shared.output);
+    if (!is_to_standard_output(request))
+        puts(request->shared.output);
     return EXIT_FINE;
 }
 
@@ -156,6 +188,8 @@ int cmd_merge(int argc, char **argv)
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
+    if (!may_write(&request))
+        return EXIT_BAD_INPUT;
     struct ledger_reader **readers = memory__zeroed(request.count, sizeof(struct ledger_reader *));
     for (size_t i = 0; i < request.count && status == EXIT_FINE; i++) {
         readers[i] = partial_argument__read(request.paths[i], request.partial, &judged);
