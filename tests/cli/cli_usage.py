@@ -49,6 +49,15 @@ class Usage(bench.Bench):
         self.assertIn("JAVA_TOOL_OPTIONS", self.treadle("run", "--help"))
         self.assertRegex(self.treadle("run", "--help"), r"whether waits have reasons\s+\(default on")
 
+    def test_help_that_cannot_be_written(self):
+        for arguments in (["--help"], ["--version"], ["report", "--help"], ["report", "--usage"], ["report", "--version"],
+                          ["run", "--help"], ["timeline", "-?"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([bench.TREADLE, *arguments], cwd=self.folder, env=self.environment(), stdout=full,
+                                      stderr=subprocess.PIPE, check=False, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (
+                1, b"treadle: standard output: cannot be written: No space left on device\n"), arguments)
+
     def test_bad_input(self):
         def refused(*arguments):
             complaint = self.treadle("report", *arguments, status=1)

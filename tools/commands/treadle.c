@@ -5,7 +5,9 @@
 #include "tools/report/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command commands[] = {
     {"annotate", "show where in a method its samples are", cmd_annotate},
@@ -81,12 +83,22 @@ static int dispatch(int argc, char **argv)
     return bad_usage(argv[1]);
 }
 
+/* argp exits by itself after --help, --usage and --version. */
+static void flush_at_exit(int status, void *context)
+{
+    int judged = command__flush_output(status);
+
+    (void)context;
+    if (judged != status)
+        _exit(judged);
+}
+
 int main(int argc, char **argv)
 {
+    (void)on_exit(flush_at_exit, NULL);
     size_signal__ignore();
     text__set_locale();
     argp_program_version = "treadle " TREADLE_VERSION;
     argp_err_exit_status = EXIT_BAD_USAGE;
-    int status = dispatch(argc, argv);
-    return command__flush_output(status);
+    return dispatch(argc, argv);
 }
