@@ -93,6 +93,9 @@ class Collapsed(bench.Bench):
         self.assertEqual(lines[2:4], [
             "two\\x0alines\\x09and a tab 1000000",
             "two\\x0alines\\x09and a tab;two\\x0alines\\x09and a tab.two\\x0alines\\x09and a tab 2000000"])
+        self.assertEqual(lines[4:8], [
+            "evil \\u202etxt.exe 1000000", "evil \\u202etxt.exe;evil \\u202etxt.exe.evil \\u202etxt.exe 3000000",
+            "zero\\u200bwidth 1000000", "zero\\u200bwidth;zero\\u200bwidth.zero\\u200bwidth 4000000"])
         self.assertEqual(lines[9], ";".join(["x" * 10240, "x" * 10240 + "." + "x" * 10240]) + " 5000000")
         self.assertEqual(lines[10], "nul \\x00 inside 1000000")
         self.assertEqual(lines[12], "clef \U0001d11e 1000000")
@@ -154,6 +157,9 @@ class Csv(bench.Bench):
         quoted = 'comma, "quoted"'
         self.assertEqual((rows[17]["thread"], rows[17]["class"], rows[17]["path"]),
                          (quoted, quoted, f"{quoted}.{quoted}"))
+        self.assertNotRegex(read(self.path("x.csv")).decode(), "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\u200b]")
+        for row, name in ((5, "evil \\u202etxt.exe"), (7, "zero\\u200bwidth")):
+            self.assertEqual((rows[row]["class"], rows[row]["path"]), (name, f"{name}.{name}"))
         self.assertEqual(rows[21]["thread"], "")
         self.assertEqual(rows[21]["path"], "(no name)")
         self.assertEqual(sum(int(row["base_cpu_ns"]) for row in rows), (12 + 78) * MS)

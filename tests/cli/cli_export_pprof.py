@@ -127,6 +127,7 @@ class Pprof(bench.Bench):
         profile = self.export("hostile")
         names = [labels["thread"][0] for _, _, labels in profile.samples[::2]]
         self.assertEqual(names[:2], ["red \\x1b[31malert\\x1b[0m", "two\\x0alines\\x09and a tab"])
+        self.assertEqual(names[2:4], ["evil \\u202etxt.exe", "zero\\u200bwidth"])
         self.assertEqual(names[4:9], ["x" * 10240, "nul \\x00 inside", "clef \U0001d11e",
                                       "broken \ufffd\ufffd", 'comma, "quoted"'])
         self.assertEqual(profile.samples[21][0], ["(thread)", "(no name)"])

@@ -53,7 +53,7 @@ static void write_part(struct pprof_writer *writer, const Pprof__Profile *part)
 }
 
 /* The index of a text, which is written; the empty text is always the first. Most programs that
- * read these files print the texts to a terminal, so control characters are escaped. */
+ * read these files print the texts to a terminal, so what a terminal must not get is escaped. */
 static int64_t add_text(struct pprof_writer *writer, struct text text)
 {
     if (text.length == 0 && writer->texts > 0)

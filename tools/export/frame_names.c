@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ESCAPE_BYTES 8u /* "\u2028" and its NUL */
+#define ESCAPE_BYTES 11u /* "\U000e0001" and its NUL */
 
 static const struct text no_name = {"(no name)", 9};
 
@@ -56,10 +56,11 @@ uint32_t thread_tids__known(const struct report_thread *thread)
     return thread->tid_count < LEDGER_THREAD_TIDS ? thread->tid_count : LEDGER_THREAD_TIDS;
 }
 
-static bool breaks_a_line(uint32_t code_point)
+/* Breaks a line, or is not seen: line and paragraph separators are in the latter. */
+static bool is_unsafe(uint32_t code_point)
 {
-    return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) || code_point == 0x2028 ||
-           code_point == 0x2029;
+    return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
+           text__is_invisible(code_point);
 }
 
 static bool is_harmless(struct text text, char separator)
@@ -67,7 +68,7 @@ static bool is_harmless(struct text text, char separator)
     if (separator && memchr(text.bytes, separator, text.length))
         return false;
     for (size_t at = 0; at < text.length;)
-        if (breaks_a_line(text__next(text, &at)))
+        if (is_unsafe(text__next(text, &at)))
             return false;
     return true;
 }
@@ -82,9 +83,12 @@ struct text frame_text__escaped(struct text_store *store, struct text text, char
     for (size_t at = 0; at < text.length;) {
         uint32_t code_point = text__next(text, &at);
 
-        if (breaks_a_line(code_point) || (separator && code_point == (unsigned char)separator))
+        if (is_unsafe(code_point) || (separator && code_point == (unsigned char)separator))
             length += (size_t)snprintf(escaped + length, ESCAPE_BYTES,
-                                       code_point < 0x100 ? "\\x%02x" : "\\u%04x", code_point);
+                                       code_point < 0x100     ? "\\x%02x"
+                                       : code_point < 0x10000 ? "\\u%04x"
+                                                              : "\\U%08x",
+                                       code_point);
         else
             length += text__encode(code_point, escaped + length);
     }

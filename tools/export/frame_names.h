@@ -30,8 +30,9 @@ struct text frame_file__of(const struct report_method *method);
 /* The tids that the ledger knows: the first of tid_count. */
 uint32_t thread_tids__known(const struct report_thread *thread);
 
-/* The same text with every character that would break a line written as an escape such as \x0a:
- * control characters, line and paragraph separators; and `separator`, if that is not 0. Kept in
+/* The same text with every character that would break a line, or that nobody sees, written as an
+ * escape such as \x0a or \u202e: control characters, line and paragraph separators, bidi controls
+ * and others that take no room; and `separator`, if that is not 0. Kept in
  * `store`, or as it is if nothing had to be escaped. */
 struct text frame_text__escaped(struct text_store *store, struct text text, char separator);
 

@@ -188,9 +188,7 @@ uint32_t text__next(struct text text, size_t *at)
     return size ? code_point : REPLACEMENT;
 }
 
-/* Characters that take no room or turn the text around: invisible ways to make a name look like
- * another one. */
-static bool is_invisible(uint32_t code_point)
+bool text__is_invisible(uint32_t code_point)
 {
     static const struct {
         uint32_t first, last;
@@ -230,8 +228,8 @@ static struct cell show(uint32_t code_point, bool unicode, int *marks)
 {
     struct cell cell = {.columns = 1};
     int width = code_point < 0x80 ? (code_point >= 0x20 && code_point < 0x7f ? 1 : -1)
-                : unicode && !is_invisible(code_point) ? wcwidth((wchar_t)code_point)
-                                                       : -1;
+                : unicode && !text__is_invisible(code_point) ? wcwidth((wchar_t)code_point)
+                                                             : -1;
     bool is_mark = width == 0;
 
     if (is_mark && ++*marks > COMBINING_MAX)

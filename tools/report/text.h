@@ -45,6 +45,10 @@ uint32_t text__next(struct text text, size_t *at);
 /* Writes a code point as UTF-8; returns the number of bytes, at most 4. */
 size_t text__encode(uint32_t code_point, char bytes[4]);
 
+/* Characters that take no room or turn the text around: invisible ways to make a name look like
+ * another one. Control characters are none of them. */
+bool text__is_invisible(uint32_t code_point);
+
 /*
  * For people: control characters, bidi controls, zero-width characters and what the terminal
  * cannot show become visible escapes (\n, \x1b, \u202e); in a locale that is not UTF-8, all beyond
