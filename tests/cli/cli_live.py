@@ -3,6 +3,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -176,6 +177,19 @@ class Live(bench.Bench):
                                                        for name in (live, plain)))
         self.assertEqual([os.path.exists(self.path(name)) for name in (live, orphan, plain)],
                          [True, False, True])
+
+    def test_all_orphans_are_removed_whoever_reads(self):
+        orphan = self.make_orphan()
+        names = [f"treadle-{GONE}-{i:0100}.live" for i in range(100)]
+        for name in names:
+            shutil.copy(self.path(orphan), self.path(name))
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb", buffering=0) as nobody:
+            done = subprocess.run([bench.TREADLE, "list", "--remove", *names], cwd=self.folder, env=self.environment(),
+                                  stdout=nobody, stderr=subprocess.PIPE, check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
+        self.assertEqual([name for name in names if os.path.exists(self.path(name))], [])
 
     def test_timelines_of_the_dead_are_removed(self):
         """A timeline whose ledger is gone; that of a live ledger stays, and what is none."""

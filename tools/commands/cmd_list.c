@@ -260,29 +260,38 @@ static int list_text(struct listing *listing)
     return error ? command__fail("the list cannot be shown: %s", strerror(-error)) : EXIT_FINE;
 }
 
-static bool is_removed(const char *path)
+static void remove_all(struct found_ledgers *found)
 {
-    bool removed = orphan_ledger__remove(path) || segment_files__remove(path);
+    for (size_t i = 0; i < found->count; i++) {
+        struct found_ledger *ledger = &found->items[i];
 
-    if (removed)
-        puts(path);
-    return removed;
+        ledger->is_removed =
+            orphan_ledger__remove(ledger->path) || segment_files__remove(ledger->path);
+    }
 }
 
 /* Whatever it is that is no orphan, or another user's, stays. */
-static int remove_orphans(const struct found_ledgers *found)
+static int show_removed(const struct found_ledgers *found)
 {
     int status = EXIT_FINE;
 
     for (size_t i = 0; i < found->count; i++) {
         const struct found_ledger *ledger = &found->items[i];
 
-        if (is_removed(ledger->path))
-            continue;
-        if (ledger->is_given)
+        if (ledger->is_removed)
+            puts(ledger->path);
+        else if (ledger->is_given)
             status = command__fail("%s: not removed: it is no orphan of yours", ledger->path);
     }
     return status;
+}
+
+/* All are removed before the first is shown: the reader may wait, or go away. */
+static int remove_orphans(struct found_ledgers *found, struct found_ledgers *left)
+{
+    remove_all(found);
+    remove_all(left);
+    return show_removed(found) | show_removed(left);
 }
 
 static void add_left(struct found_ledgers *left, const char *path, pid_t pid, const char *what)
@@ -357,8 +366,8 @@ int cmd_list(int argc, char **argv)
     }
     int status = EXIT_BAD_INPUT;
     if (request.remove && !request.is_wrong)
-        status = remove_orphans(request.given.count ? &request.given : &listing.live) |
-                 remove_orphans(&listing.left);
+        status =
+            remove_orphans(request.given.count ? &request.given : &listing.live, &listing.left);
     else if (!request.is_wrong)
         status = request.json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);

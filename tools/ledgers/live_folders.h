@@ -17,6 +17,7 @@ struct found_ledger {
     uint64_t bytes;      /* space on the disk */
     uint64_t changed_ns; /* since the epoch */
     bool is_given;       /* the user named it */
+    bool is_removed;     /* it was found, and is gone now */
     const char *left; /* what it is, if it is no ledger but something else left behind; or NULL */
 };
 
