@@ -401,8 +401,13 @@ static int check_request(const struct agent_options *request)
     static const char *const of_timeline[] = {"timeline", "timeline-calls", "timeline-for",
                                               "answer", NULL};
     const char *other = NULL;
+    int wishes = request->dump + request->start + request->stop + request->has_timeline;
 
-    if (request->dump + request->start + request->stop + request->has_timeline != 1) {
+    /* Somebody else has attached since the sender looked. The sender says so; the host does not
+     * hear of it. */
+    if (wishes == 0 && agent_options__has(request, "answer"))
+        return -EISCONN;
+    if (wishes != 1) {
         log__line(LOG_ERROR, "the agent is loaded already and takes only dump[,file:PATH], "
                              "start[,include:GLOBS,exclude:GLOBS,"
                              "sample:CLOCK,interval:TIME,sample-clock:KIND,recursion:N], stop or "
@@ -447,7 +452,7 @@ static int answer(struct agent *agent, const char *text)
 }
 
 /* In a running JVM: starts the agent, or answers a request if the agent runs already. The sender of
- * the request gets the result. */
+ * the request gets the result: JNI_EEXIST to a second attach that treadle sent. */
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 {
     struct agent *agent = &treadle_agent;
@@ -458,6 +463,8 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
     error = agent->loaded ? answer(agent, text) : attach(agent, vm, text);
     log__end_answer();
     pthread_mutex_unlock(&agent->attach_lock);
+    if (error == -EISCONN)
+        return JNI_EEXIST;
     return error ? JNI_ERR : JNI_OK;
 }
 

@@ -4,6 +4,7 @@ may be tried again."""
 import contextlib
 import os
 import re
+import signal
 import subprocess
 
 import harness
@@ -18,6 +19,10 @@ QUIET = ("-Xint", "-XX:+UseSerialGC")
 def attach_twice(test):
     with running(test, "Attached") as program:
         at_once(test, program)
+        program.end()
+    with running(test, "Attached") as program:
+        the_second_is_told(test, program)
+        program.end()
     with running_deep_down(test) as program:
         fails_half_way(test, program)
         program.attach()
@@ -27,14 +32,37 @@ def attach_twice(test):
 
 
 def at_once(test, program):
-    command = [str(test.treadle), "attach", str(program.pid), "-O", f"live-dir={test.live}"]
-    environment = harness.environment() | {"TREADLE_AGENT": str(test.agent)}
-    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            for _ in range(2)]
+    both = [attach_beside(test, program) for _ in range(2)]
     done = [(process.communicate(timeout=harness.LIMIT_S), process.returncode) for process in both]
     test.check(sorted(status for _, status in done) == [0, 1], f"two at once: {done}")
     test.check(len(test.live_ledgers(program.pid)) == 1, f"two at once: {test.live_ledgers()}")
     program.done("status")
+
+
+def the_second_is_told(test, program):
+    """Both have looked, and found no agent, when the JVM gets to hear of them: it stands still meanwhile."""
+    program.jcmd("VM.version")  # now it listens
+    os.kill(program.pid, signal.SIGSTOP)
+    both = [attach_beside(test, program) for _ in range(2)]
+    for process in both:
+        test.wait_until(lambda: any("/.treadle-answer-" in link for link in open_files(process.pid)), "no request")
+    os.kill(program.pid, signal.SIGCONT)
+    done = sorted((process.communicate(timeout=harness.LIMIT_S) + (process.returncode,) for process in both),
+                  key=lambda end: end[2])
+    test.check([status for _, _, status in done] == [0, 1], f"one after the other: {done}")
+    test.check(done[0][1] == "", f"the first: {done}")
+    test.check(done[1][1] == f"treadle: process {program.pid} is profiled already: treadle status {program.pid}, "
+                             f"treadle report {program.pid}\n", f"the second: {done}")
+    said = [line for line in test.printed() if line.startswith("treadle:")]
+    test.check(not said, f"the program's standard error has {said}")
+    test.check(len(test.live_ledgers(program.pid)) == 1, f"one after the other: {test.live_ledgers()}")
+    program.done("status")
+
+
+def attach_beside(test, program):
+    return subprocess.Popen([str(test.treadle), "attach", str(program.pid), "-O", f"live-dir={test.live}"],
+                            env=harness.environment() | {"TREADLE_AGENT": str(test.agent)}, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def running_deep_down(test):

@@ -17,6 +17,8 @@
 #define ANSWER_BYTES (64u * 1024u)
 #define REPLY_BYTES  4096u
 
+#define CODE_IS_THERE (-5) /* JNI_EEXIST */
+
 /* Where the agent answers: a file in the JVM's /tmp that is its user's. */
 struct answer {
     char name[48];
@@ -93,6 +95,8 @@ static int judge(const struct jvm_process *process, const char *reply, const str
 
     if (!parse_code(reply, &code))
         return command__fail("process %d: %s", pid, reply);
+    if (code == CODE_IS_THERE)
+        return -EEXIST;
     explain_warning(process);
     if (answer__show(answer) == 0 && code != 0)
         command__fail("process %d: the agent refused (code %ld); see the JVM's standard error", pid,

@@ -14,7 +14,8 @@ char *agent_request__library(const struct jvm_process *process);
 
 /* Makes the agent in a JVM do what the options say; `library` is the path of the agent's library
  * as the JVM sees it. The agent's answer goes to stderr. 0, or EXIT_BAD_INPUT after a line with
- * the reason. */
+ * the reason; -EEXIST without a line if the options are those of an attach, and the agent is there.
+ */
 int agent_request__send(const struct jvm_process *process, const char *library,
                         const struct agent_options *options);
 

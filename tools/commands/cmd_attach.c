@@ -6,6 +6,7 @@
 #include "tools/ledgers/live_ledger.h"
 #include "tools/views/hook_summary.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,26 @@ static int report_success(pid_t pid)
     return EXIT_FINE;
 }
 
+static int already_there(pid_t pid, bool stopped)
+{
+    if (stopped)
+        return command__fail("process %d has the agent already, stopped: treadle start %d",
+                             (int)pid, (int)pid);
+    return command__fail("process %d is profiled already: treadle status %d, treadle report %d",
+                         (int)pid, (int)pid, (int)pid);
+}
+
+/* Somebody else did it between our look and our request. */
+static int came_too_late(pid_t pid)
+{
+    struct ledger_header header;
+    char *path = live_ledger__of_running(pid, &header);
+    int status = already_there(pid, path && ledger_header__is_stopped(&header));
+
+    free(path);
+    return status;
+}
+
 static int attach(const struct attach_request *request)
 {
     struct jvm_process process;
@@ -88,16 +109,9 @@ static int attach(const struct attach_request *request)
     status = library ? agent_request__send(&process, library, &request->options) : EXIT_BAD_INPUT;
     free(library);
     jvm_process__close(&process);
+    if (status == -EEXIST)
+        return came_too_late(request->pid);
     return status ? status : report_success(request->pid);
-}
-
-static int already_there(pid_t pid, bool stopped)
-{
-    if (stopped)
-        return command__fail("process %d has the agent already, stopped: treadle start %d",
-                             (int)pid, (int)pid);
-    return command__fail("process %d is profiled already: treadle status %d, treadle report %d",
-                         (int)pid, (int)pid, (int)pid);
 }
 
 int cmd_attach(int argc, char **argv)
