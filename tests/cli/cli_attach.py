@@ -2,6 +2,7 @@
 a JVM that does not let it in gets said. The agent here is an empty file, which no JVM loads."""
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -192,6 +193,18 @@ class Attach(bench.Bench):
         for java in javas():
             with self.subTest(java):
                 self.check_refusals(java)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "takes root, and setpriv")
+    def test_root_that_cannot_become_another_user(self):
+        process = self.start_java(javas()[0], user=NOBODY, group=NOBODY, extra_groups=[])
+        for dropped in ("setuid,-setgid", "setuid", "setgid"):
+            done = subprocess.run(["setpriv", f"--bounding-set=-{dropped}", f"--inh-caps=-{dropped}", bench.TREADLE,
+                                   "attach", str(process.pid)], cwd=self.folder, check=False, capture_output=True,
+                                  text=True, timeout=60, env=self.environment(TREADLE_AGENT=self.agent))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertEqual(done.stderr, f"treadle: process {process.pid} runs as user {NOBODY}, group {NOBODY}, and "
+                                          "treadle cannot become these: Operation not permitted\n")
+        self.assert_unhurt(process)
 
     @unittest.skipUnless(os.geteuid() == 0, "takes root to be another user")
     def test_root_attaches_to_jvms_of_others(self):

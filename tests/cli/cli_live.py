@@ -325,6 +325,23 @@ class Live(bench.Bench):
             finally:
                 process.kill()
 
+    def test_root_that_cannot_become_another_user(self):
+        if os.geteuid() or not shutil.which("setpriv"):
+            self.skipTest("takes root: a process of another user; and setpriv")
+        drop = ["setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-setuid,-setgid"]
+        with subprocess.Popen(["sleep", "300"], user=65534, group=65534) as process:
+            try:
+                name = self.make("live", f"tmp/treadle-{process.pid}-0123456789abcdef.live", process.pid)
+                os.chown(self.path(name), 65534, 65534)
+                for command in ("dump", "status", "report"):
+                    done = subprocess.run([*drop, bench.TREADLE, command, str(process.pid)], cwd=self.folder, check=False,
+                                          env=self.environment(), capture_output=True, text=True, timeout=60)
+                    self.assertEqual((done.returncode, done.stdout), (1, ""), command)
+                    self.assertRegex(done.stderr, r"^treadle: .*: root's rights cannot be given up: Operation not "
+                                                  r"permitted; another user's file is not read with them, [^\n]*\n$")
+            finally:
+                process.kill()
+
     def test_root_reads_a_snapshot_of_another_user_as_that_user(self):
         """Whose the file is decides, whatever it is called and says: here, a closed ledger under any name."""
         env = {"ASAN_OPTIONS": "detect_leaks=0"}

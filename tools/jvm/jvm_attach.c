@@ -40,15 +40,22 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* Groups that could not be given up need not be taken back. */
 static bool give_up_groups(struct jvm_conversation *conversation)
 {
     int count = getgroups(0, NULL);
+    gid_t *groups = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(gid_t));
+    int error;
 
-    conversation->own_groups = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(gid_t));
-    if (!conversation->own_groups || count < 0)
-        return false;
-    conversation->own_group_count = getgroups(count, conversation->own_groups);
-    return conversation->own_group_count == count && setgroups(0, NULL) == 0;
+    if (groups && count >= 0 && getgroups(count, groups) == count && setgroups(0, NULL) == 0) {
+        conversation->own_groups = groups;
+        conversation->own_group_count = count;
+        return true;
+    }
+    error = errno;
+    free(groups);
+    errno = error;
+    return false;
 }
 
 /* Files that root could open and the JVM's user could not are opened before. Root that attaches to

@@ -108,6 +108,15 @@ static int read_header_now(void *context)
     return ledger_file__read_header(reading->fd, &reading->header, &to) == 0 ? 0 : -EINVAL;
 }
 
+/* Root without the capability to become another user. */
+static int refuse_rights(const struct ledger_complaint *to, int error)
+{
+    return ledger_complaint__say(to,
+                                 "root's rights cannot be given up: %s; another user's file is not "
+                                 "read with them, a copy of root's own is",
+                                 strerror(-error));
+}
+
 /* 0, or -1 after a complaint. Root keeps its rights, and reads nothing of another user's file. */
 static int read_header_as_owner(int fd, struct ledger_header *header,
                                 const struct ledger_complaint *to)
@@ -124,6 +133,8 @@ static int read_header_as_owner(int fd, struct ledger_header *header,
     }
     if (error == -EINVAL && reading->message[0])
         snprintf(to->message, to->bytes, "%s", reading->message);
+    else if (error == -EPERM && geteuid() == 0)
+        refuse_rights(to, error);
     else if (error)
         ledger_complaint__say(to, "cannot be read: %s", strerror(-error));
     rights__release_shared(reading, sizeof(*reading));
@@ -213,10 +224,7 @@ static int open_ledger(const char *path, char *message, size_t message_bytes)
     error = rights__become_owner(fd);
     if (!error)
         return fd;
-    ledger_complaint__say(&to,
-                          "root's rights cannot be given up: %s; another user's file is not read "
-                          "with them, a copy of root's own is",
-                          strerror(-error));
+    refuse_rights(&to, error);
     close(fd);
     return -1;
 }
