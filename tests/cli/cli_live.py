@@ -361,6 +361,25 @@ class Live(bench.Bench):
                           "file was read before", self.treadle(*command, status=1, env=env), command)
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(("x.", "both"))], [])
 
+    def test_root_reads_files_of_several_users_as_copies(self):
+        env = {"ASAN_OPTIONS": "detect_leaks=0"}
+        if os.geteuid():
+            self.skipTest("takes root: files of other users")
+        os.chmod(self.folder, 0o755)
+        names = [self.make("plain", f"{uid}.ledger") for uid in (65534, 65533)]
+        copies = [shutil.copy(self.path(name), self.path(f"copy-of-{name}")) for name in names]
+        for name in names:
+            os.chown(self.path(name), int(name.split(".")[0]), -1)
+            os.chmod(self.path(name), 0o600)
+        for command in (["merge", "-o", "both.ledger"], ["merge", "-o", "-"], ["diff"], ["html", "-o", "-"],
+                        ["report", "-v", "chains"]):
+            complaint = self.treadle(*command, *names, status=1, env=env)
+            self.assertEqual(complaint, "treadle: 65533.ledger: cannot be opened: Permission denied; root's rights were "
+                                        "given up, since another user's file was read before: files of several users are "
+                                        "read together as copies that are root's own\n", command)
+        for command in (["merge", "-o", "both.ledger"], ["diff"]):
+            self.assertEqual(self.run_treadle(*command, *copies).returncode, 0, command)
+
     def test_what_a_process_maps_is_its_ledger_only_by_its_own_name(self):
         """A folder of the name is none, whoever maps what is in it."""
         program = ("import mmap, os, shutil, sys, time; name = sys.argv[1] % os.getpid(); os.makedirs(os.path.dirname(name), "

@@ -80,7 +80,8 @@ void rights__release_shared(void *memory, size_t bytes)
 
 const char *rights__loss(void)
 {
-    return gave_up ? "; root's rights were given up, since another user's file was read before"
+    return gave_up ? "; root's rights were given up, since another user's file was read before: "
+                     "files of several users are read together as copies that are root's own"
                    : "";
 }
 
