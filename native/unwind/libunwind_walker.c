@@ -4,12 +4,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libunwind.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How often a thread tries to enter, some nanoseconds apart. */
 #define ENTER_TRIES 2000u
@@ -204,6 +206,42 @@ static bool resolve(struct libunwind_walker *walker)
     return true;
 }
 
+#define STANDARD_FILES (STDERR_FILENO + 1)
+
+/* Takes the numbers of closed standard files: how many. */
+static unsigned take_standard_files(int taken[STANDARD_FILES])
+{
+    unsigned count = 0;
+
+    while (count < STANDARD_FILES) {
+        int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        if (fd < 0)
+            break;
+        if (fd >= STANDARD_FILES) {
+            close(fd);
+            break;
+        }
+        taken[count++] = fd;
+    }
+    return count;
+}
+
+/* The first cursor sets up the library's own state. A pipe is part of that, which it keeps: what a
+ * program with closed standard files prints must not get into the pipe. */
+static void set_up_library(struct libunwind_walker *walker)
+{
+    struct frame_registers registers = {0};
+    struct step nothing = {.walker = walker, .registers = &registers};
+    unw_cursor_t cursor;
+    int taken[STANDARD_FILES];
+    unsigned count = take_standard_files(taken);
+
+    (void)walker->init(&cursor, walker->space, &nothing);
+    while (count > 0)
+        close(taken[--count]);
+}
+
 static int create_space(struct libunwind_walker *walker)
 {
     unw_accessors_t accessors = {.find_proc_info = find_proc_info,
@@ -214,15 +252,11 @@ static int create_space(struct libunwind_walker *walker)
                                  .access_fpreg = no_fpreg,
                                  .resume = no_resume,
                                  .get_proc_name = no_name};
-    struct frame_registers registers = {0};
-    struct step nothing = {.walker = walker, .registers = &registers};
-    unw_cursor_t cursor;
 
     walker->space = walker->new_space(&accessors, 0); /* has no cache unless one is asked for */
     if (!walker->space)
         return -ENOMEM;
-    /* The first cursor sets up the library's own state. */
-    (void)walker->init(&cursor, walker->space, &nothing);
+    set_up_library(walker);
     return 0;
 }
 

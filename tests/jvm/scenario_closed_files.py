@@ -30,11 +30,12 @@ def closed_files(test):
 
 
 def kept_files(test):
-    """All that the agent can keep open: files of /proc, perf events, taskstats. The numbers of the closed files have only
+    """All that the agent can keep open: files of /proc, perf events, taskstats, libunwind's pipe. The numbers of the closed files have only
     what the JVM itself opens."""
     own = standard_files(test, None)
-    for options in ({"clock": "perf", "sample": "cpu", "interval": "1ms"}, {"clock": "plain", "sample": "none"}):
-        found = standard_files(test, test.agent_option(metrics="all", log="error", **options))
+    for options in ({"clock": "perf", "sample": "cpu", "interval": "1ms"}, {"clock": "plain", "sample": "none"},
+                    {"sample": "cpu", "unwind": "libunwind", "metrics": "cpu"}):
+        found = standard_files(test, test.agent_option(**{"metrics": "all", "log": "error"} | options))
         test.check(found <= own, f"{options}: {found - own} in place of standard input and error")
 
 
