@@ -159,11 +159,14 @@ static void begin_budget(struct agent *agent)
     agent->ledger.header->rate_max = HOOK_RATE_FIRST;
     if (!options->plan)
         return;
-    if (plan__read(&agent->plan, options->plan, options->overhead_ppm, message, sizeof(message)) ==
-        0)
-        agent->ledger.header->planned = 1;
-    else
+    if (plan__read(&agent->plan, options->plan, options->overhead_ppm, message, sizeof(message)) !=
+        0) {
         log__line(LOG_WARN, "plan=%s; this run learns anew", message);
+        return;
+    }
+    agent->ledger.header->planned = 1;
+    if (message[0])
+        log__line(LOG_WARN, "plan=%s", message);
 }
 
 /* A call_tree_resolve. */
@@ -369,25 +372,29 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
     return error;
 }
 
-static int start_again(struct agent *agent, struct agent_options *request)
+static int start_again(struct agent *agent, struct agent_options *request, const char *text)
 {
+    bool was_profiling = atomic_load(&agent->profiling);
+
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT &&
         (agent_options__has(request, "include") || agent_options__has(request, "exclude"))) {
-        if (atomic_load(&agent->profiling)) {
+        if (was_profiling) {
             log__line(LOG_ERROR,
                       "profiling is running: stop it before you change include= or exclude=");
             return -EALREADY;
         }
         class_hooks__set_filter(&agent->class_hooks, &request->filter);
     }
-    if (!atomic_load(&agent->profiling) && agent_options__has(request, "sample"))
+    if (!was_profiling && agent_options__has(request, "sample"))
         agent->sampler.mode = request->sample;
-    if (!atomic_load(&agent->profiling) && agent_options__has(request, "interval"))
+    if (!was_profiling && agent_options__has(request, "interval"))
         agent->sampler.interval_ns = request->interval_ns;
-    if (!atomic_load(&agent->profiling) && agent_options__has(request, "sample-clock"))
+    if (!was_profiling && agent_options__has(request, "sample-clock"))
         agent->sampler.wanted_clock = request->sample_clock;
-    if (!atomic_load(&agent->profiling) && agent_options__has(request, "recursion"))
+    if (!was_profiling && agent_options__has(request, "recursion"))
         agent->ledger.header->recursion = request->recursion;
+    if (!was_profiling)
+        host_facts__record_start(agent, text);
     return profiling__start(agent, agent__jni(agent));
 }
 
@@ -442,7 +449,7 @@ static int answer(struct agent *agent, const char *text)
         error = dump__now(agent, agent__jni(agent),
                           agent_options__has(&request, "file") ? request.file : NULL);
     else if (!error && request.start)
-        error = start_again(agent, &request);
+        error = start_again(agent, &request, text);
     else if (!error && request.has_timeline)
         error = timeline_request__answer(agent, &request);
     else if (!error)

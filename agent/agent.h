@@ -66,7 +66,8 @@ struct agent {
     struct native_locks native_locks;
     struct import_replacement native_wrappers[NATIVE_LOCK_WRAPPERS + NATIVE_WAIT_WRAPPERS];
     struct hook_renewal renewal;
-    struct plan *plan; /* or NULL */
+    struct plan *plan;        /* or NULL */
+    ledger_ref given_options; /* the ledger's string of those with which the agent was loaded */
     struct java_hosts java_hosts;
     struct sampler sampler;
     struct own_cost own_cost;

@@ -20,7 +20,7 @@ void host_facts__record(struct agent *agent, const char *options)
     struct ledger_header *header = ledger->header;
 
     process_facts__record(ledger, &agent->setup.time, is_our_own);
-    header->options = process_facts__options(ledger, options);
+    header->options = agent->given_options = process_facts__options(ledger, options);
     header->clock_kind = agent->setup.clock;
     header->clock_forced = agent->options.clock == agent->setup.clock;
     header->metrics_charged = agent->setup.metrics_charged;
@@ -29,6 +29,14 @@ void host_facts__record(struct agent *agent, const char *options)
     header->fold_none = agent->options.fold_none;
     header->recursion = agent->options.recursion;
     header->event_mode = agent->options.events;
+}
+
+void host_facts__record_start(struct agent *agent, const char *options)
+{
+    ledger_ref all = process_facts__options_since(&agent->ledger, agent->given_options, options);
+
+    if (all)
+        __atomic_store_n(&agent->ledger.header->options, all, __ATOMIC_RELEASE);
 }
 
 void host_facts__record_jvm(struct agent *agent)

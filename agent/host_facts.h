@@ -7,6 +7,9 @@ struct agent;
 /* Everything except the JVM; called when the ledger is made. */
 void host_facts__record(struct agent *agent, const char *options);
 
+/* The options of a start after a stop, if it has any. */
+void host_facts__record_start(struct agent *agent, const char *options);
+
 /* The JVM's name and version; called once the JVM can report them. */
 void host_facts__record_jvm(struct agent *agent);
 

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX (64u << 20)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* of editors that write UTF-8 so */
+#define FILE_BYTES_MAX  (64u << 20)
 
 /* FNV-1a: the hash of each beginning of a text is on the way to the hash of the whole. */
 #define HASH_BEGIN 2166136261u
@@ -244,6 +245,9 @@ static int add_file(struct glob_list *list, const char *path, char *message, siz
     }
     line = content->bytes;
     end = line + content->length;
+    if (content->length >= strlen(BYTE_ORDER_MARK) &&
+        memcmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+        line += strlen(BYTE_ORDER_MARK);
     while (line < end && !error) {
         const char *line_end = memchr(line, '\n', (size_t)(end - line));
 

@@ -197,6 +197,17 @@ static int plan_by_calls(struct plan *plan, const struct ledger_reader *reader,
     return error;
 }
 
+static void explain_damage(const struct ledger_reader *reader, const char *path, char *message,
+                           size_t message_bytes)
+{
+    uint64_t skipped = ledger_reader__skipped(reader);
+
+    message[0] = '\0';
+    if (skipped)
+        snprintf(message, message_bytes, "%s: %s; the plan is what is left of that ledger", path,
+                 ledger_reader__skipped_where(reader));
+}
+
 int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char *message,
                size_t message_bytes)
 {
@@ -210,6 +221,8 @@ int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char
         error = plan_by_calls(made, reader, overhead_ppm);
     if (!error)
         error = leave_out_silenced(made, reader);
+    if (!error)
+        explain_damage(reader, path, message, message_bytes);
     if (reader)
         ledger_reader__close(reader);
     if (error) {

@@ -23,7 +23,7 @@ struct plan;
 struct planned_class;
 
 /* Reads the ledger for a run with that budget, in ppm of the process's CPU. 0 or -errno with one
- * line in message. */
+ * line in message; also 0 with a line, if a part of the ledger cannot be read, and "" otherwise. */
 int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char *message,
                size_t message_bytes);
 void plan__delete(struct plan *plan); /* NULL is fine */

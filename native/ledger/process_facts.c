@@ -80,22 +80,49 @@ static void record_times(struct ledger_header *header, const struct ledger_time 
         header->process_start_epoch_ns = header->epoch_ns;
 }
 
-ledger_ref process_facts__options(struct ledger *ledger, const char *options)
+static bool is_of_profile(const char *option, size_t length)
 {
-    char text[COMMAND_MAX];
-    size_t used = 0;
+    return strncmp(option, "answer", 6) != 0 && strncmp(option, "strict=", 7) != 0 &&
+           !(length == 5 && strncmp(option, "start", 5) == 0);
+}
+
+/* Appends the options that are part of the profile, after `before` if there are any. */
+static size_t append_options(char text[COMMAND_MAX], size_t used, const char *before,
+                             const char *options)
+{
+    const char *between = before;
 
     while (options && *options) {
         size_t length = strcspn(options, ",");
 
-        if (strncmp(options, "answer", 6) != 0 && strncmp(options, "strict=", 7) != 0 &&
-            used + length + 2 < sizeof(text))
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s", used ? "," : "",
+        if (is_of_profile(options, length) && used + strlen(between) + length + 1 < COMMAND_MAX) {
+            used += (size_t)snprintf(text + used, COMMAND_MAX - used, "%s%.*s", between,
                                      (int)length, options);
+            between = ",";
+        }
         options += length;
         options += *options == ',';
     }
-    return ledger__string(ledger, text, used);
+    return used;
+}
+
+ledger_ref process_facts__options(struct ledger *ledger, const char *options)
+{
+    char text[COMMAND_MAX];
+
+    return ledger__string(ledger, text, append_options(text, 0, "", options));
+}
+
+ledger_ref process_facts__options_since(struct ledger *ledger, ledger_ref options,
+                                        const char *start)
+{
+    const struct ledger_string *given = ledger__at(ledger, options);
+    size_t first = options && given->length < COMMAND_MAX ? given->length : 0, used;
+    char text[COMMAND_MAX];
+
+    memcpy(text, given->bytes, first);
+    used = append_options(text, first, first ? "; then start: " : "start: ", start);
+    return used > first ? ledger__string(ledger, text, used) : 0;
 }
 
 void process_facts__record(struct ledger *ledger, const struct ledger_time *time,

@@ -16,4 +16,8 @@ void process_facts__record(struct ledger *ledger, const struct ledger_time *time
  * answer goes to whoever asked, and strictness. */
 ledger_ref process_facts__options(struct ledger *ledger, const char *options);
 
+/* That string, and the options of a later start; none if these are none. */
+ledger_ref process_facts__options_since(struct ledger *ledger, ledger_ref options,
+                                        const char *start);
+
 #endif

@@ -27,6 +27,7 @@ def budget(test):
     named(test)
     sampled.check_unless_chance(test, lambda _: planned(test))
     planned_by_calls(test)
+    planned_by_a_part(test)
 
 
 def first(test):
@@ -96,6 +97,19 @@ def planned_by_calls(test):
         test.check(hooks["hot"] == "planned" and set(hooks.values()) <= {"always", "planned"}, f"{what}: {hooks}")
         test.check(all(hooks[name] == "always" for name in RARE), f"{what}: {hooks}")
         keep_ledger(test, "by_calls.ledger")
+
+
+def planned_by_a_part(test):
+    """Of a ledger whose end is cut off the rest is the plan, and the JVM's standard error says so."""
+    whole = (test.scratch / "every_call.ledger").read_bytes()
+    cut = test.scratch / "cut.ledger"
+    cut.write_bytes(whole[:len(whole) // 2])
+    option = test.agent_option(events="instrument", overhead="50%", plan=cut, log="warn")
+    done = test.java("Diver", 1, agent=option)
+    lines = [line for line in done.err.splitlines() if "plan=" in line]
+    test.check(len(lines) == 1 and f"{cut}: byte " in lines[0] and lines[0].endswith("is what is left of that ledger"),
+               f"a part of a plan: {done}")
+    test.close_balance(test.checked_report())
 
 
 def within_budget(test, **options):

@@ -65,6 +65,9 @@ def taken_in_late(test, overhead):
 def restart(program, include):
     program.done("stop")
     program.done("start", "--include", include)
+    options = json.loads(program.done("status", "--json"))["options"]
+    program.test.check(options.endswith(f"; then start: include={include}") and options.count("include=") == 2,
+                       f"started with {include}, the status says {options}")
 
 
 def told(test, program, calls, hook, method="counted"):

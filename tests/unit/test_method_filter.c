@@ -372,6 +372,24 @@ static void files_hold_a_glob_a_line(void **state)
     glob_list__delete(list);
 }
 
+/* Some editors begin each file with a byte order mark. */
+static void a_byte_order_mark_is_no_glob(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf"
+                               "a.B.first\na.B.second\n";
+    char path[64], list_text[96], message[256];
+    struct glob_list *list;
+
+    (void)state;
+    write_list(path, text, sizeof text - 1);
+    (void)snprintf(list_text, sizeof list_text, "@%s", path);
+    assert_int_equal(glob_list__new(&list, list_text, message, sizeof message), 0);
+    (void)unlink(path);
+    assert_true(glob_list__matches(list, "a.B.first", 9, NULL));
+    assert_true(glob_list__matches(list, "a.B.second", 10, NULL));
+    glob_list__delete(list);
+}
+
 static void files_that_cannot_be_read_are_named(void **state)
 {
     (void)state;
@@ -405,6 +423,7 @@ int main(void)
         cmocka_unit_test(lists_of_one_text_are_the_same),
         cmocka_unit_test(a_list_is_looked_up_in_a_time_that_does_not_grow_with_it),
         cmocka_unit_test(files_hold_a_glob_a_line),
+        cmocka_unit_test(a_byte_order_mark_is_no_glob),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
