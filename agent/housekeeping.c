@@ -200,7 +200,6 @@ static void look_at_all(struct agent *agent)
     hook_budget__look(&agent->budget);
     wait_budget__look(&agent->wait_budget);
     native_locks__look(&agent->native_locks);
-    hook_renewal__hook_locks(&agent->renewal, agent->java_threads.locks);
     hook_renewal__remove_silent(&agent->renewal);
     agent->last_look = (struct agent_work){
         .at_ns = ledger_time__now_ns(&agent->setup.time),
@@ -209,8 +208,8 @@ static void look_at_all(struct agent *agent)
     };
 }
 
-/* Deadlocks are looked for all the same, for their threads rest; and few calls may have been
- * counted in next to no time. */
+/* Deadlocks are looked for all the same, for their threads rest; few calls may have been counted in
+ * next to no time; and threads that wait for locks use next to none. */
 static void look_after(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -230,6 +229,7 @@ static void look_after(struct agent *agent)
         housekeeping__publish_counts(agent);
         if (is_look_due(agent))
             look_at_all(agent);
+        hook_renewal__hook_locks(&agent->renewal, agent->java_threads.locks);
         deadlock_watch__look(&agent->deadlocks);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);

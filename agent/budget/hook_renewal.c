@@ -28,7 +28,7 @@
 #define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
 #define PAUSE_FACTOR    6u
 #define IDLE_NS         (10ull * NS_PER_S) /* until the next look whether any method is due */
-#define LOCKS_PAUSE_NS  (2ull * NS_PER_S)  /* between changes for holds of locks */
+#define LOCKS_PAUSE_NS  (2ull * NS_PER_S)  /* between changes for holds of monitors */
 #define LOOK_NS         NS_PER_S           /* for calls that last */
 #define LASTED_NS       (60ull * NS_PER_S) /* a class whose calls last is left alone for so long */
 #define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
@@ -132,23 +132,27 @@ static void wake_thread(struct hook_renewal *renewal)
     pthread_mutex_unlock(&renewal->lock);
 }
 
-void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks)
+/* Kinds of Locks are few, and each comes once: they need no pause. */
+static bool is_locks_change_due(const struct hook_renewal *renewal, const struct lock_waits *locks)
 {
     uint64_t now_ns = ledger_time__now_ns(renewal->time);
-    bool owners, classes;
-    uint32_t shared;
 
+    if ((atomic_load(&locks->holds.locks_wanted) && !renewal->owners_wanted) ||
+        atomic_load(&locks->shared.wanted) != renewal->shared_wanted)
+        return true;
+    return atomic_load(&locks->holds.classes_wanted) &&
+           (!renewal->locks_ns || now_ns - renewal->locks_ns >= LOCKS_PAUSE_NS);
+}
+
+void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks)
+{
     if (!locks || !atomic_load(renewal->profiling) || atomic_load(&renewal->changing) ||
-        (renewal->locks_ns && now_ns - renewal->locks_ns < LOCKS_PAUSE_NS))
+        !is_locks_change_due(renewal, locks))
         return;
-    owners = atomic_load(&locks->holds.locks_wanted);
-    classes = atomic_exchange(&locks->holds.classes_wanted, false);
-    shared = atomic_load(&locks->shared.wanted);
-    if (!classes && (!owners || renewal->owners_wanted) && shared == renewal->shared_wanted)
-        return;
-    renewal->locks_ns = now_ns;
-    renewal->owners_wanted = owners;
-    renewal->shared_wanted = shared;
+    atomic_store(&locks->holds.classes_wanted, false);
+    renewal->locks_ns = ledger_time__now_ns(renewal->time);
+    renewal->owners_wanted = atomic_load(&locks->holds.locks_wanted);
+    renewal->shared_wanted = atomic_load(&locks->shared.wanted);
     atomic_store(&renewal->for_locks, true);
     wake_thread(renewal);
 }

@@ -99,8 +99,9 @@ uint64_t hook_renewal__cost_ns(const struct hook_renewal *renewal);
 /* True while the compilers recompile what a change invalidated. Any thread. */
 bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns);
 
-/* Puts hooks where holds of locks begin and end, if that is wanted, and was not done just before.
- * For the housekeeping thread. */
+/* Puts hooks where holds of locks begin and end, if that is wanted: for a kind of Locks at once, so
+ * that there are as many such changes as kinds at most; for monitors not just after another change.
+ * For the housekeeping thread, in each of its rounds. */
 void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks);
 
 /* False: no thread that changes classes can be made. Any thread. */

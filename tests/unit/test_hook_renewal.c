@@ -507,6 +507,96 @@ static void hooks_come_out_when_no_other_change_goes_on(void **state)
     end_world(world);
 }
 
+/* ---- hooks of locks ---- */
+
+#define LOCKS_PAUSE_S 2u /* between changes for monitors */
+
+static bool hooks_locks(struct world *world, struct lock_waits *locks)
+{
+    hook_renewal__hook_locks(&world->renewal, locks);
+    if (!has_begun(world))
+        return false;
+    assert_true(atomic_exchange(&world->renewal.for_locks, false));
+    atomic_store(&world->renewal.changing, false);
+    return true;
+}
+
+static struct world *begin_with_locks(struct lock_waits **locks)
+{
+    struct world *world = begin_world();
+
+    *locks = calloc(1, sizeof **locks);
+    assert_non_null(*locks);
+    world->renewal.has_thread = true;
+    assert_false(hooks_locks(world, *locks));
+    return world;
+}
+
+static void each_kind_of_locks_is_hooked_at_once_and_once(void **state)
+{
+    (void)state;
+    struct lock_waits *locks;
+    struct world *world = begin_with_locks(&locks);
+
+    atomic_store(&locks->holds.locks_wanted, true);
+    assert_true(hooks_locks(world, locks));
+    assert_true(world->renewal.owners_wanted && !world->renewal.shared_wanted);
+    for (unsigned kind = 0; kind < SHARED_KINDS; kind++) {
+        assert_false(hooks_locks(world, locks));
+        atomic_fetch_or(&locks->shared.wanted, 1u << kind);
+        assert_true(hooks_locks(world, locks));
+        assert_int_equal(world->renewal.shared_wanted, (2u << kind) - 1);
+    }
+    for (unsigned i = 0; i < 2 * LOCKS_PAUSE_S; i++) {
+        pass(&world->run, SECOND);
+        assert_false(hooks_locks(world, locks));
+    }
+    free(locks);
+    end_world(world);
+}
+
+static void kinds_that_were_contended_meanwhile_come_together(void **state)
+{
+    (void)state;
+    struct lock_waits *locks;
+    struct world *world = begin_with_locks(&locks);
+
+    atomic_store(&locks->holds.locks_wanted, true);
+    atomic_store(&world->renewal.changing, true);
+    hook_renewal__hook_locks(&world->renewal, locks);
+    assert_false(world->renewal.owners_wanted);
+    atomic_store(&locks->shared.wanted, 1u << SHARED_READ | 1u << SHARED_STAMPED);
+    atomic_store(&world->renewal.changing, false);
+    assert_true(hooks_locks(world, locks));
+    assert_true(world->renewal.owners_wanted);
+    assert_int_equal(world->renewal.shared_wanted, 1u << SHARED_READ | 1u << SHARED_STAMPED);
+    free(locks);
+    end_world(world);
+}
+
+/* There may be a new one at any time; one that is wanted comes with a kind of Locks. */
+static void classes_with_monitors_wait_for_one_another(void **state)
+{
+    (void)state;
+    struct lock_waits *locks;
+    struct world *world = begin_with_locks(&locks);
+
+    atomic_store(&locks->holds.classes_wanted, true);
+    assert_true(hooks_locks(world, locks));
+    atomic_store(&locks->holds.classes_wanted, true);
+    pass(&world->run, SECOND);
+    assert_false(hooks_locks(world, locks));
+    assert_true(atomic_load(&locks->holds.classes_wanted));
+    pass(&world->run, (LOCKS_PAUSE_S - 1) * SECOND);
+    assert_true(hooks_locks(world, locks));
+    atomic_store(&locks->holds.classes_wanted, true);
+    atomic_store(&locks->shared.wanted, 1u << SHARED_SEMAPHORE);
+    assert_true(hooks_locks(world, locks));
+    assert_false(atomic_load(&locks->holds.classes_wanted));
+    free(locks);
+    end_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,6 +610,9 @@ int main(void)
         cmocka_unit_test(hooks_come_out_a_minute_after_the_stop),
         cmocka_unit_test(a_start_in_time_leaves_the_hooks_where_they_are),
         cmocka_unit_test(hooks_come_out_when_no_other_change_goes_on),
+        cmocka_unit_test(each_kind_of_locks_is_hooked_at_once_and_once),
+        cmocka_unit_test(kinds_that_were_contended_meanwhile_come_together),
+        cmocka_unit_test(classes_with_monitors_wait_for_one_another),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
