@@ -50,6 +50,7 @@ enum opcode {
     OP_ILOAD_2 = 0x1c,
     OP_ILOAD_3 = 0x1d,
     OP_LLOAD_0 = 0x1e,
+    OP_LLOAD_1 = 0x1f,
     OP_LLOAD_2 = 0x20,
     OP_ALOAD_0 = 0x2a,
     OP_ALOAD_1 = 0x2b,

@@ -147,6 +147,20 @@ static void put_result(struct code_hook *hook, enum sharing_when when)
         put(hook, codes[when][i]);
 }
 
+static void put_permits(struct code_hook *hook, enum sharing_permits permits)
+{
+    static const uint8_t codes[][6] = {
+        [SHARING_ONE] = {OP_ICONST_1},
+        [SHARING_COUNT] = {OP_ILOAD_1},
+        [SHARING_LOW_BYTE] = {OP_LLOAD_1, OP_L2I, OP_SIPUSH, 0, 0xff, OP_IAND},
+    };
+    static const uint8_t lengths[] = {
+        [SHARING_ONE] = 1, [SHARING_COUNT] = 1, [SHARING_LOW_BYTE] = 6};
+
+    for (unsigned i = 0; i < lengths[permits]; i++)
+        put(hook, codes[permits][i]);
+}
+
 /* False: the pool is full. */
 static bool put_sharing(struct rewriting *rewriting)
 {
@@ -160,7 +174,7 @@ static bool put_sharing(struct rewriting *rewriting)
     put_result(hook, (enum sharing_when)sharing->when);
     put(hook, OP_ALOAD_0);
     put(hook, OP_ICONST_0 + sharing->operation);
-    put(hook, sharing->is_counted ? OP_ILOAD_1 : OP_ICONST_1);
+    put_permits(hook, (enum sharing_permits)sharing->permits);
     put_call(hook, method);
     rewriting->returns_only = at_begin ? 0 : hook->length;
     return method != 0;

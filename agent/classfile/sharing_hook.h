@@ -6,7 +6,6 @@
 #ifndef TREADLE_SHARING_HOOK_H
 #define TREADLE_SHARING_HOOK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define SHARING_STACK      5u /* what the hook needs on the stack beside the method's own */
@@ -19,10 +18,16 @@ enum sharing_when {
     SHARING_LONG,     /* … a long, of which 1 or more is a success */
 };
 
+enum sharing_permits {
+    SHARING_ONE,
+    SHARING_COUNT,    /* the method's first argument, an int */
+    SHARING_LOW_BYTE, /* of that argument, a long */
+};
+
 struct sharing_hook {
     uint8_t operation; /* 1 to SHARING_OPERATIONS; 0: there is no hook */
     uint8_t when;      /* enum sharing_when */
-    bool is_counted;   /* the method's first argument, an int, is the number of permits; else 1 */
+    uint8_t permits;   /* enum sharing_permits */
 };
 
 #endif

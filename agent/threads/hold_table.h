@@ -22,10 +22,11 @@ struct open_hold {
     uintptr_t monitor;         /* its address once it is known to be the contended one; else 0 */
     struct lock_identity lock; /* of a contended monitor; of a Lock its identity alone */
     _Atomic bool is_contended;
-    bool is_owned;  /* of a Lock: exclusively; … */
-    bool is_shared; /* … or also shared, … */
-    uint32_t depth; /* … so many times, or permits, … */
-    uint32_t waits; /* … since there were so many waits (agent/threads/shared_holds.h) */
+    bool is_owned;    /* of a Lock: exclusively; … */
+    bool is_shared;   /* … or also shared, … */
+    uint32_t depth;   /* … so many times, or permits, … */
+    uint32_t waits;   /* … since there were so many waits (agent/threads/shared_holds.h), … */
+    uint32_t foreign; /* … and so many releases by others */
 };
 
 /* A monitor that another thread waits for, and the owner is to look after. */

@@ -4,7 +4,9 @@
 #include "agent/threads/lock_waits.h"
 
 #define PROBES       8u
-#define STRANGE_MOST 16 /* what was acquired before there were hooks is released without, too */
+#define STRANGE_NS   2000000000u /* so long a lock with strange releases is left alone, … */
+#define STRANGE_MOST 16          /* … when there were more than so many, … */
+#define TRIES_MOST   6u          /* … doubled each time, so many times */
 
 /* What a hook tells of, and the thread's own place. */
 struct sharing {
@@ -81,7 +83,21 @@ bool shared_holds__was_contended(struct shared_holds *shared, const struct open_
 
 static bool is_strange(const struct shared_lock *lock)
 {
-    return atomic_load_explicit(&lock->strange, memory_order_relaxed) > STRANGE_MOST;
+    uint32_t tries = atomic_load_explicit(&lock->tries, memory_order_relaxed);
+
+    return atomic_load_explicit(&lock->strange, memory_order_relaxed) > STRANGE_MOST << tries;
+}
+
+/* The lock may be no signal any more. */
+static void try_again(struct shared_lock *lock, uint64_t now_ns)
+{
+    uint32_t tries = atomic_load_explicit(&lock->tries, memory_order_relaxed);
+
+    if (now_ns < atomic_load_explicit(&lock->foreign_ns, memory_order_relaxed) + STRANGE_NS)
+        return;
+    atomic_store_explicit(&lock->strange, 0, memory_order_relaxed);
+    if (tries < TRIES_MOST)
+        atomic_store_explicit(&lock->tries, tries + 1, memory_order_relaxed);
 }
 
 /* ---- holds ---- */
@@ -93,6 +109,13 @@ static void drop(struct thread_holds *of, struct open_hold *hold)
     thread_holds__give_back(of);
 }
 
+/* Another thread may have released it. */
+static bool is_doubtful(const struct open_hold *hold, const struct shared_lock *lock)
+{
+    return !hold->is_owned &&
+           hold->foreign != atomic_load_explicit(&lock->foreign, memory_order_relaxed);
+}
+
 /* What others release is never seen to end. */
 static struct open_hold *find_room(struct shared_holds *shared, struct thread_holds *of)
 {
@@ -102,7 +125,7 @@ static struct open_hold *find_room(struct shared_holds *shared, struct thread_ho
     for (unsigned i = 0; i < HOLDS_OPEN; i++) {
         const struct shared_lock *lock = find(shared, of->locks[i].lock.identity, false);
 
-        if (lock && !of->locks[i].is_owned && is_strange(lock))
+        if (lock && is_doubtful(&of->locks[i], lock))
             return &of->locks[i];
     }
     return NULL;
@@ -110,8 +133,10 @@ static struct open_hold *find_room(struct shared_holds *shared, struct thread_ho
 
 static void share(const struct sharing *sharing, struct open_hold *hold, uint32_t permits)
 {
-    if (!hold->is_shared)
+    if (!hold->is_shared) {
         hold->waits = atomic_load_explicit(&sharing->lock->waits, memory_order_relaxed);
+        hold->foreign = atomic_load_explicit(&sharing->lock->foreign, memory_order_relaxed);
+    }
     hold->is_shared = true;
     hold->depth += permits;
 }
@@ -142,26 +167,38 @@ static struct open_hold *find_hold(const struct sharing *sharing, struct thread_
     return *of ? thread_holds__lock(*of, sharing->identity) : NULL;
 }
 
-static void acquire(const struct sharing *sharing, bool is_converted)
+static void acquire(const struct sharing *sharing)
 {
     struct ledger_thread *thread = sharing->mine->thread;
     bool had_to_wait = !thread->won_monitor && (uint32_t)thread->won_lock == sharing->identity;
     struct thread_holds *of;
     struct open_hold *hold = find_hold(sharing, &of);
 
-    if (!hold || (!sharing->nests && !is_converted))
+    if (!hold || !sharing->nests)
         lock_blocks__acquired(&sharing->threads->locks->blocks, sharing->identity);
     if (had_to_wait)
         thread->won_lock = 0;
-    if (is_strange(sharing->lock)) {
-        if (hold && !hold->is_owned)
-            drop(of, hold);
-        return;
+    if (is_strange(sharing->lock))
+        try_again(sharing->lock, lock_holds__now(sharing->mine));
+    if (hold && is_doubtful(hold, sharing->lock)) {
+        drop(of, hold);
+        hold = NULL;
     }
+    if (is_strange(sharing->lock))
+        return;
     if (!hold)
         begin(sharing, had_to_wait);
-    else if (!is_converted)
+    else
         share(sharing, hold, sharing->permits);
+}
+
+/* Who has the lock already goes on with that hold; it may be one that was not seen to begin. */
+static void convert(const struct sharing *sharing)
+{
+    struct thread_holds *of;
+
+    if (!find_hold(sharing, &of) && !is_strange(sharing->lock))
+        begin(sharing, false);
 }
 
 static void count_unseen(const struct sharing *sharing)
@@ -174,8 +211,12 @@ static void release_strange(const struct sharing *sharing)
 {
     if (sharing->nests)
         return;
-    if (!is_strange(sharing->lock))
+    atomic_fetch_add_explicit(&sharing->lock->foreign, 1, memory_order_relaxed);
+    if (!is_strange(sharing->lock)) {
+        atomic_store_explicit(&sharing->lock->foreign_ns, lock_holds__now(sharing->mine),
+                              memory_order_relaxed);
         atomic_fetch_add_explicit(&sharing->lock->strange, 1, memory_order_relaxed);
+    }
     count_unseen(sharing);
 }
 
@@ -210,8 +251,10 @@ static void tell(const struct sharing *sharing, enum sharing_operation operation
     switch (operation) {
     case SHARING_ACQUIRED:
     case SHARING_DRAINED:
+        acquire(sharing);
+        break;
     case SHARING_CONVERTED:
-        acquire(sharing, operation == SHARING_CONVERTED);
+        convert(sharing);
         break;
     case SHARING_RELEASED:
     case SHARING_GIVEN_UP:
@@ -220,11 +263,22 @@ static void tell(const struct sharing *sharing, enum sharing_operation operation
     }
 }
 
+/* What it is about; 0: nothing. */
+static jint permits_of(enum sharing_operation operation, jint number, jint permits)
+{
+    if (operation == SHARING_DRAINED)
+        return number + 1;
+    if (operation == SHARING_CONVERTED)
+        return 1;
+    return operation == SHARING_GIVEN_UP ? permits != 0 : permits;
+}
+
 void shared_holds__tell(struct java_threads *threads, JNIEnv *jni, jint number, jobject lock,
                         enum sharing_operation operation, jint permits)
 {
     struct sharing sharing = {.threads = threads, .jni = jni, .object = lock};
-    jint hash = 0, count = operation == SHARING_DRAINED ? number + 1 : permits;
+    jint hash = 0, count = permits_of(operation, number, permits);
+    bool is_new = operation == SHARING_CONVERTED && !permits;
     uint64_t began;
 
     sharing.mine = lock_holds__heard(threads, jni);
@@ -239,7 +293,7 @@ void shared_holds__tell(struct java_threads *threads, JNIEnv *jni, jint number, 
     }
     if (sharing.lock) {
         sharing.nests = read_locks__is(&threads->locks->read_locks, jni, lock);
-        tell(&sharing, operation);
+        tell(&sharing, is_new ? SHARING_ACQUIRED : operation);
     }
     timed_hooks__end(&sharing.mine->times.holds, began);
 }

@@ -7,8 +7,12 @@
  *
  * A waiting thread does not know who holds such a lock: it counts up a number in a table by the
  * lock's identity, and a hold that ends compares it with what it was when the hold began. The table
- * also knows of locks that threads release which did not acquire them: their holds are not measured
- * but count as unseen. No lock is taken.
+ * also knows of locks that threads release which did not acquire them: such a release counts as an
+ * unseen hold, and makes the holds of the lock doubtful that are open then, so that a thread which
+ * acquires it once more begins anew. Where such releases are the rule, as of a signal, holds are
+ * not measured for some time; each time after that it takes more of them to become the rule: the
+ * permits of a large pool that were acquired before there were hooks are released without, too. No
+ * lock is taken.
  */
 #ifndef TREADLE_SHARED_HOLDS_H
 #define TREADLE_SHARED_HOLDS_H
@@ -26,9 +30,12 @@
 
 /* One that somebody has waited for. */
 struct shared_lock {
-    _Atomic uint32_t identity; /* 0: free. Never changes once it is set */
-    _Atomic uint32_t waits;    /* how often a thread began to wait for it */
-    _Atomic int32_t strange;   /* releases without an acquisition, less those with one */
+    _Atomic uint32_t identity;   /* 0: free. Never changes once it is set */
+    _Atomic uint32_t waits;      /* how often a thread began to wait for it */
+    _Atomic int32_t strange;     /* releases without an acquisition, less those with one */
+    _Atomic uint32_t foreign;    /* releases without an acquisition, ever */
+    _Atomic uint32_t tries;      /* to measure its holds again */
+    _Atomic uint64_t foreign_ns; /* the last one, while holds were measured */
 };
 
 /* Zero the struct to begin. */

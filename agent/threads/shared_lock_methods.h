@@ -17,13 +17,14 @@ enum shared_lock_kind {
     SHARED_KINDS,
 };
 
-/* What hooks tell of. */
+/* What hooks tell of. In the low byte of a stamp StampedLock has how it is held, which hooks of
+ * conversions pass; 0: not at all, the stamp is one of an optimistic read. */
 enum sharing_operation {
     SHARING_ACQUIRED = 1,
-    SHARING_CONVERTED, /* it is held in any case; whether before is not known */
+    SHARING_CONVERTED, /* acquired with a stamp of an optimistic read; else held as before */
     SHARING_RELEASED,
     SHARING_DRAINED,  /* acquired, as many permits as the number says and one more */
-    SHARING_GIVEN_UP, /* released, if it was held at all */
+    SHARING_GIVEN_UP, /* released, but with a stamp of an optimistic read */
 };
 
 /* The class (internal name) that threads park for, or whose subclasses they park for. */
