@@ -216,11 +216,20 @@ static bool has_unheard(const struct deadlock_watch *watch)
     return false;
 }
 
+/* What one look after the other leaves out counts once, about. */
+static void count_left_out(struct deadlock_watch *watch, uint32_t left_out)
+{
+    if (left_out > watch->left_out)
+        ledger__count(&watch->threads->ledger->header->unwatched_waits, left_out - watch->left_out);
+    watch->left_out = left_out;
+}
+
 static void collect(struct deadlock_watch *watch, JNIEnv *jni, struct stuck_threads *stuck,
                     struct cycles *cycles, bool all)
 {
     stuck_threads__collect(stuck, watch->threads, jni, now_ns(watch) - LONG_NS, all);
     find_cycles(stuck, cycles);
+    count_left_out(watch, stuck->left_out);
 }
 
 /* Deadlocks of waits without a record are to be looked for again as they were found. */

@@ -66,6 +66,7 @@ struct deadlock_watch {
     /* the Java thread's */
     struct known_deadlock known[DEADLOCKS_MOST];
     uint32_t known_count;
+    uint32_t left_out; /* waits, in the last look */
 };
 
 void deadlock_watch__init(struct deadlock_watch *watch);

@@ -64,6 +64,8 @@ void lock_waiters__note(struct lock_waiters *waiters, const struct java_threads 
 
     if (!waiter && may_block != BLOCKS_NEVER && java_id)
         waiter = add(waiters, threads, jni, mine);
+    if (!waiter && may_block != BLOCKS_NEVER)
+        ledger__count(&threads->ledger->header->unwatched_waits, 1);
     if (!waiter)
         return;
     atomic_store_explicit(&waiter->monitor, monitor, memory_order_relaxed);

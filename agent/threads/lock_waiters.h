@@ -2,7 +2,8 @@
  * The Java threads that have ever waited for a lock, for a thread that looks for deadlocks: which
  * Java object such a thread is, and the monitor that it waits for; also where waits are not heard
  * otherwise, but for parks of platform threads. A table of fixed size; a thread that finds no room
- * is not noted. What a thread waits for since when stands in its record.
+ * is not noted, and its waits are counted as unwatched. What a thread waits for since when stands
+ * in its record.
  */
 #ifndef TREADLE_LOCK_WAITERS_H
 #define TREADLE_LOCK_WAITERS_H

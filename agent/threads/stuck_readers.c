@@ -18,10 +18,15 @@ static void add_readers(struct stuck_threads *stuck, JNIEnv *jni, uint32_t i, jo
 {
     const struct read_locks *locks = &stuck->java->locks->read_locks;
 
-    for (uint32_t reader = 0; reader < stuck->count; reader++)
-        if (stuck->choice_count < STUCK_CHOICES_MOST &&
-            read_locks__is_held(locks, jni, lock, stuck->threads[reader].object))
-            stuck->choices[stuck->choice_count++] = (struct wait_choice){i, reader};
+    for (uint32_t reader = 0; reader < stuck->count; reader++) {
+        if (!read_locks__is_held(locks, jni, lock, stuck->threads[reader].object))
+            continue;
+        if (stuck->choice_count == STUCK_CHOICES_MOST) {
+            stuck->left_out++;
+            return;
+        }
+        stuck->choices[stuck->choice_count++] = (struct wait_choice){i, reader};
+    }
 }
 
 void stuck_readers__find(struct stuck_threads *stuck, JNIEnv *jni, uint32_t i, jobject lock)

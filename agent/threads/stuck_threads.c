@@ -51,13 +51,16 @@ static void add_waiter(struct stuck_threads *stuck, JNIEnv *jni, const struct lo
     struct ledger *ledger = stuck->java->ledger;
     struct stuck_thread *thread = &stuck->threads[stuck->count];
 
-    if (stuck->count == STUCK_THREADS_MOST || !atomic_load(&waiter->may_block))
+    uint64_t wait = stuck_threads__waits_since(ledger, waiter->thread);
+
+    if (wait <= after_ns || wait > before_ns || !atomic_load(&waiter->may_block))
         return;
-    *thread =
-        (struct stuck_thread){.java_id = atomic_load(&waiter->java_id), .thread = waiter->thread};
-    thread->wait = stuck_threads__waits_since(ledger, waiter->thread);
-    if (thread->wait <= after_ns || thread->wait > before_ns)
+    if (stuck->count == STUCK_THREADS_MOST) {
+        stuck->left_out++;
         return;
+    }
+    *thread = (struct stuck_thread){
+        .java_id = atomic_load(&waiter->java_id), .thread = waiter->thread, .wait = wait};
     thread->block = ((const struct ledger_thread *)ledger__at(ledger, waiter->thread))->block;
     thread->monitor = atomic_load(&waiter->monitor);
     thread->object = (*jni)->NewLocalRef(jni, waiter->object);
@@ -142,6 +145,8 @@ static void add_all(struct stuck_threads *stuck, JNIEnv *jni)
 
         if (stuck->count < STUCK_THREADS_MOST)
             add_unheard(stuck, jni, threads[i]);
+        else
+            stuck->left_out++; /* or it does not wait, or is here already */
         if (stuck->count == before)
             (*jni)->DeleteLocalRef(jni, threads[i]);
     }
@@ -269,7 +274,7 @@ void stuck_threads__release(struct stuck_threads *stuck, JNIEnv *jni)
     if (stuck->has_frame)
         (void)(*jni)->PopLocalFrame(jni, NULL);
     stuck->has_frame = false;
-    stuck->count = stuck->choice_count = 0;
+    stuck->count = stuck->choice_count = stuck->left_out = 0;
 }
 
 void stuck_threads__collect(struct stuck_threads *stuck, struct java_threads *java, JNIEnv *jni,

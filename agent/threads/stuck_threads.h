@@ -37,7 +37,8 @@ struct stuck_threads {
     uint32_t scratch[2 * STUCK_THREADS_MOST];
     uint32_t count;
     uint32_t choice_count;
-    bool has_frame; /* of local references */
+    uint32_t left_out; /* waits that had no room, or not with all whom they are for */
+    bool has_frame;    /* of local references */
 };
 
 /* Since when the thread with that record waits for a lock; 0: it does not. */

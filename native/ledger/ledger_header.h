@@ -310,6 +310,7 @@ struct ledger_header {
     uint64_t silent_until_ns;   /* atomic; profiling is stopped, the hooks are in the classes still,
                                    silent, and are to be taken out then; 0: it is not so */
     uint64_t cut_identifiers;   /* of logical frames; each time that one is looked up */
+    uint64_t unwatched_waits;   /* for locks: the look for deadlocks had no room for them */
 
     /* Calls that are only counted come into struct ledger_hooking from time to time. */
     uint64_t counts_begun_ns; /* atomic; when that began last; 0: nothing was counted yet */

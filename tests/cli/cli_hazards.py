@@ -40,6 +40,7 @@ class Hazards(bench.Bench):
     def test_text(self):
         self.assertEqual(self.treadle("report", "hazards.ledger", "--view", "hazards"), f"""\
 lost      3 hazards not recorded: deadlocks, or orders of locks
+lost      12 waits for locks in which deadlocks are not found: no room
 
 What is wrong with locks
 
@@ -89,7 +90,7 @@ Convoy
         view = self.json("report", "hazards.ledger", "--view", "hazards")
         self.assertEqual({kind: view[kind] for kind in KINDS}, KINDS)
         self.assertEqual(view["looked_at"], {"waits": 9000, "orders": 11, "ended_deadlocks": 1})
-        self.assertEqual([loss["count"] for loss in view["losses"]], [3])
+        self.assertEqual([loss["count"] for loss in view["losses"]], [3, 12])
 
     def test_csv(self):
         rows = self.csv("report", "hazards.ledger", "--view", "hazards")

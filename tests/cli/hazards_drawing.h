@@ -235,6 +235,7 @@ static inline void hazards__draw(struct drawing *drawing)
 {
     hazards__begin(drawing);
     drawing->ledger.header->lost_hazards = 3;
+    drawing->ledger.header->unwatched_waits = 12;
     hazards__draw_deadlocks(drawing);
     hazards__draw_orders(drawing);
     hazards__draw_blocks(drawing);

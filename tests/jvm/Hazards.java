@@ -262,6 +262,34 @@ public class Hazards {
         start(name + "-5", isVirtual, () -> lock(lock.writeLock()).with(() -> { }));
     }
 
+    /** Each writer waits for all readers, who wait for nobody in particular. */
+    static void waitForMany(String name, int writers, int readers) throws Exception {
+        List<ReentrantReadWriteLock> locks = new ArrayList<>();
+        Held a = monitor(new A());
+        CountDownLatch isHeld = new CountDownLatch(1);
+        CountDownLatch never = new CountDownLatch(1);
+        CountDownLatch areRead = new CountDownLatch(readers);
+        for (int i = 0; i < writers; i++) {
+            locks.add(new ReentrantReadWriteLock());
+        }
+        start(name + "-holds", false, () -> a.with(() -> {
+            isHeld.countDown();
+            never.await();
+        }));
+        isHeld.await();
+        for (int i = 0; i < readers; i++) {
+            start(name + "-reads-" + i, false, () -> {
+                locks.forEach(lock -> lock.readLock().lock());
+                areRead.countDown();
+                a.with(() -> { });
+            });
+        }
+        areRead.await();
+        for (int i = 0; i < writers; i++) {
+            start(name + "-writes-" + i, false, locks.get(i).writeLock()::lock);
+        }
+    }
+
     // ---- waits that a budget has no room for ----
 
     static void pass(Starts.Work work) throws Exception {
@@ -429,6 +457,9 @@ public class Hazards {
                 return "done";
             case "readers":
                 waitForReaders(order[1], order.length > 2);
+                return "done";
+            case "many":
+                waitForMany(order[1], Integer.parseInt(order[2]), Integer.parseInt(order[3]));
                 return "done";
             case "noise":
                 makeNoise();

@@ -14,6 +14,7 @@ WRITE = "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync"
 CLASSES = {"l": REENTRANT, "w": WRITE, "r": WRITE, "s": WRITE}
 READ = ("rm", "sm", "rr", "slr", "r", "s")  # with locks that are read, which the JVM itself does not look at
 SHAPES = ("mm", "ll", "ml", "mmm", "lll", "mlw", "wm", *READ)
+WRITERS, READERS = 80, 60  # 4,800 pairs; there is room for 4,096
 SECOND_NS = 1_000_000_000
 HAZARDS = ("deadlocks", "lock_order", "inversions", "convoys")
 
@@ -26,6 +27,7 @@ def hazards(test):
     killed(test)
     queues(test)
     readers(test)
+    many_readers(test)
     no_deadlocks(test)
     orders(test)
     orders_of_locks(test)
@@ -233,6 +235,22 @@ def check_readers(test, program):
         wait_for(test, program, f"x{shape}")
     view = live(program)
     test.check(len(view["deadlocks"]) == 2 and view["looked_at"]["ended_deadlocks"] == 0, f"{view}")
+
+
+def many_readers(test):
+    """More pairs of writers and readers than the look for deadlocks has room for: what is left out is counted."""
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.ask("many few 10 10")
+        program.ask("deadlock m mm")
+        wait_for(test, program, "m")
+        test.check(not unwatched(program), f"waits are left out: {unwatched(program)}")
+        program.ask(f"many all {WRITERS} {READERS}")
+        test.wait_until(lambda: unwatched(program), "no wait was left out")
+        test.check(unwatched(program) < WRITERS, f"{unwatched(program)} waits are left out")
+
+
+def unwatched(program):
+    return sum(loss["count"] for loss in live(program).get("losses", ()) if loss["what"] == "unwatched_waits")
 
 
 def no_deadlocks(test):

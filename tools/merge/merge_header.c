@@ -30,6 +30,7 @@ static const size_t summed[] = {
     FIELD(other_parts_cpu_ns),  FIELD(other_parts_ns),       FIELD(lost_parts),
     FIELD(torn_parts),          FIELD(postponed_methods),    FIELD(unwrapped_images),
     FIELD(unnamed_images),      FIELD(unheard_virtual),      FIELD(cut_identifiers),
+    FIELD(unwatched_waits),
 };
 
 static const size_t largest[] = {

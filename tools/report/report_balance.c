@@ -184,6 +184,8 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
          "unmeasured_calls"},
         {header->lost_hazards, "hazard", "hazards not recorded: deadlocks, or orders of locks",
          "lost_hazards"},
+        {header->unwatched_waits, "wait",
+         "waits for locks in which deadlocks are not found: no room", "unwatched_waits"},
         {header->lost_holds, "hold", "holds of locks not recorded", "lost_holds"},
         {header->lost_parts, "part", "parts of chains not recorded: there was no room for them",
          "lost_parts"},

@@ -70,7 +70,7 @@ struct report_loss {
     const char *key;
 };
 
-#define REPORT_LOSSES 15u
+#define REPORT_LOSSES 16u
 
 struct report_loss report_loss__of(const struct ledger_header *header, unsigned index);
 

@@ -365,6 +365,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->torn_stacks,
         &now->late_samples,
         &now->lost_hazards,
+        &now->unwatched_waits,
         &now->lost_holds,
         &now->unseen_holds,
         &now->other_parts,
