@@ -5,6 +5,7 @@
 #include "agent/methods/counted_methods.h"
 #include "agent/methods/long_calls.h"
 #include "agent/threads/lock_holds.h"
+#include "agent/threads/owned_holds.h"
 #include "agent/threads/shared_holds.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
@@ -235,7 +236,7 @@ static void JNICALL exiting(JNIEnv *jni, jclass class)
 static void JNICALL owned(JNIEnv *jni, jclass class, jobject lock)
 {
     (void)class;
-    lock_holds__owned(&treadle_agent.java_threads, jni, lock);
+    owned_holds__tell(&treadle_agent.java_threads, jni, lock);
 }
 
 static void JNICALL shared(JNIEnv *jni, jclass class, jint number, jobject lock, jint operation,

@@ -1,7 +1,7 @@
 /*
  * The part of HOOK_CLASS (agent/methods/hook_class.h) that tells of holds of locks: acquired,
- * released, releasing and owning, which call their natives only while holds are heard, and owning
- * only for locks that were contended once.
+ * released, releasing, owning and sharing, which call their natives only while holds are heard,
+ * and the last two only for locks that were contended once, as far as the lock itself knows that.
  */
 #ifndef TREADLE_HOLD_HOOKS_H
 #define TREADLE_HOLD_HOOKS_H

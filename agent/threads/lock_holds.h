@@ -2,13 +2,11 @@
  * How long Java threads hold locks that are contended, from the acquisition to the release. Hooks
  * tell of both, and these are put only where a lock was contended (agent/hooks/class_hooks.h): in
  * the classes that wait for a monitor, or hold one that is waited for, and in
- * AbstractOwnableSynchronizer, for the Locks of java.util.concurrent that have an owner. So the
- * first holds of a lock are not seen. Classes with contended monitors are changed only where
- * waits=on was given: HotSpot interprets the calls in them that have begun before, until they
- * return.
- *
- * Of Locks each acquisition that is no nested one is counted while holds are heard, from the first
- * wait for the Lock on.
+ * AbstractOwnableSynchronizer, for the Locks of java.util.concurrent that have an owner
+ * (agent/threads/owned_holds.h); locks that several threads may have at once have hooks of their
+ * own (agent/threads/shared_holds.h). So the first holds of a lock are not seen. Classes with
+ * contended monitors are changed only where waits=on was given: HotSpot interprets the calls in
+ * them that have begun before, until they return.
  *
  * A hold counts if its thread had to wait for the lock, or if another thread began to wait for it
  * meanwhile; it ends where Object.wait gives the monitor back. The hooks of monitors name no
@@ -52,11 +50,10 @@ static inline bool lock_holds__are_heard(const struct java_threads *threads)
 void lock_holds__hear(const struct java_threads *threads, JNIEnv *jni, bool heard);
 
 /* For hooks: the calling Java thread has entered a monitor; has exited one; is about to leave a
- * synchronized method; a Lock that was contended once is about to get an owner, or to lose it. */
+ * synchronized method. */
 void lock_holds__acquired(struct java_threads *threads, JNIEnv *jni);
 void lock_holds__released(struct java_threads *threads, JNIEnv *jni);
 void lock_holds__releasing(struct java_threads *threads, JNIEnv *jni);
-void lock_holds__owned(struct java_threads *threads, JNIEnv *jni, jobject lock);
 
 /* The thread on the calling kernel thread begins to wait for the lock. monitor: its address; 0: it
  * is no monitor. owner: thread 0 if not known. Finds the classes that are to get hooks. */
@@ -73,12 +70,7 @@ void lock_holds__gives_up(struct java_threads *threads, JNIEnv *jni, struct kern
                           jobject object);
 void lock_holds__gets_back(struct java_threads *threads, struct kernel_thread *mine);
 
-/* The Locks that the calling thread holds, as far as hooks have told of them and somebody has
- * waited for them: how many of `most`, in no order. */
-uint32_t lock_holds__locks(const struct java_threads *threads, const struct kernel_thread *mine,
-                           struct lock_identity *locks, uint32_t most);
-
-/* For agent/threads/shared_holds.c: the calling kernel thread, or NULL if its holds are not heard;
+/* For the files of Locks: the calling kernel thread, or NULL if its holds are not heard;
  * what its Java thread holds, or NULL, is_begin: there is to be an entry; the time; and the end of
  * its hold of a Lock. */
 struct kernel_thread *lock_holds__heard(struct java_threads *threads, JNIEnv *jni);

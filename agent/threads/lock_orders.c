@@ -2,6 +2,7 @@
 
 #include "agent/threads/hazard_paths.h"
 #include "agent/threads/lock_waits.h"
+#include "agent/threads/owned_holds.h"
 
 #include <string.h>
 
@@ -287,7 +288,7 @@ static void look(struct java_threads *threads, JNIEnv *jni, const struct kernel_
 {
     struct held_locks held;
 
-    held.owned_count = lock_holds__locks(threads, mine, held.owned, HELD_MOST);
+    held.owned_count = owned_holds__list(threads, mine, held.owned, HELD_MOST);
     find_held(threads, jni, &held, next != NULL || held.owned_count);
     if (next)
         hold(&held, next, 0);
