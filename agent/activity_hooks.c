@@ -5,6 +5,7 @@
 #include "agent/hooks.h"
 #include "agent/host/log.h"
 #include "native/activity/logical_frames.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <string.h>
 

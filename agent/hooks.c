@@ -11,6 +11,7 @@
 #include "agent/threads/thread_events.h"
 #include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
+#include "native/thread/kernel_thread_events.h"
 
 /* Two methods that are called from one depth are called from two places. */
 #define METHOD_SHIFT 20

@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
+#include "native/thread/kernel_thread_events.h"
 
 /* Two methods that are called from one depth are called from two places. */
 #define METHOD_SHIFT 20

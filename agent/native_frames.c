@@ -8,6 +8,7 @@
 #include "agent/host/log.h"
 #include "native/activity/inside_handover.h"
 #include "native/activity/mapped_once.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/open_calls.h"
 #include "native/thread/thread_parts.h"
 

@@ -3,6 +3,7 @@
 
 #include "native/preload/forks.h"
 #include "native/preload/preload.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/open_calls.h"
 
 /* The frame of a hook, and with it that of the function that called it: code of both processors has

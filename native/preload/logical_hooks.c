@@ -2,6 +2,7 @@
 #include "native/preload/logical_hooks.h"
 
 #include "native/preload/preload.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/open_calls.h"
 #include "native/thread/thread_parts.h"
 

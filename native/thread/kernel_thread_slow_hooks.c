@@ -1,5 +1,5 @@
 /* Events of hooks that the fast path in kernel_thread.h leaves to a function, and their time. */
-#include "native/thread/kernel_thread.h"
+#include "native/thread/kernel_thread_events.h"
 
 static bool has_timeline(const struct kernel_thread *kernel_thread)
 {

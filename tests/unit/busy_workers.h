@@ -4,6 +4,7 @@
 
 #include "burn.h"
 #include "java_world.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <pthread.h>
 

@@ -5,6 +5,7 @@
 
 #include "drawn_numbers.h"
 #include "java_world.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */

@@ -1,4 +1,5 @@
 /* What a kernel thread consumes goes to the node of the Java thread that is current on it. */
+#include "native/thread/kernel_thread_events.h"
 #include "played_thread.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Kernel threads and Java threads for which the ledger has no room: each is counted, and no method
  * is charged for it. */
+#include "native/thread/kernel_thread_events.h"
 #include "played_thread.h"
 
 #include <errno.h>

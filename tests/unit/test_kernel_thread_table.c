@@ -1,5 +1,6 @@
 /* The table of kernel threads: an entry as long as there is the thread, however short that is, up
  * to its last destructor. */
+#include "native/thread/kernel_thread_events.h"
 #include "played_thread.h"
 
 #include <stdio.h>

@@ -18,6 +18,7 @@
  */
 #include "mount_model.h"
 #include "native/snapshot/snapshot.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <sys/mman.h>
 

@@ -5,6 +5,7 @@
 #include "agent/sampling/position_watch.h"
 #include "burn.h"
 #include "java_world.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <pthread.h>
 

@@ -3,6 +3,7 @@
 #include "burn.h"
 #include "child.h"
 #include "java_world.h"
+#include "native/thread/kernel_thread_events.h"
 #include "small_disk.h"
 #include "taken_snapshot.h"
 

@@ -2,6 +2,7 @@
  * its way out. */
 #include "busy_workers.h"
 #include "child.h"
+#include "native/thread/kernel_thread_events.h"
 #include "small_disk.h"
 #include "taken_snapshot.h"
 

@@ -1,4 +1,5 @@
 /* Waits for stops of the host. */
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/stopped_waits.h"
 #include "waiting_actor.h"
 

@@ -3,6 +3,7 @@
 #include "drawn_samples.h"
 #include "java_world.h"
 #include "native/snapshot/process_scan.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/thread_fold.h"
 #include "native/tree/sample_tree.h"
 

@@ -6,6 +6,7 @@
 #include "java_world.h"
 #include "native/snapshot/settle.h"
 #include "native/snapshot/snapshot.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

@@ -5,6 +5,7 @@
  */
 #include "burn.h"
 #include "carriers.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <pthread.h>
 

@@ -3,6 +3,7 @@
 #include "burn.h"
 #include "carriers.h"
 #include "native/snapshot/snapshot.h"
+#include "native/thread/kernel_thread_events.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "burn.h"
 #include "java_world.h"
 #include "native/snapshot/snapshot.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/virtual_thread.h"
 
 #include <pthread.h>

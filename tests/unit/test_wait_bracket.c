@@ -1,4 +1,5 @@
 /* Waits with a reason. */
+#include "native/thread/kernel_thread_events.h"
 #include "waiting_actor.h"
 
 #include <pthread.h>
