@@ -8,8 +8,8 @@
 
 #define FRAMES     64
 #define NAME_BYTES 1024u
-#define TRIES      3u
-#define AGAIN_NS   1000000 /* between two tries */
+#define TRIES      8u
+#define AGAIN_NS   1000000 /* before the second try; twice as long before each later one */
 
 /* "app.Main.run" */
 static bool name(const struct java_threads *threads, JNIEnv *jni, jmethodID method,
@@ -102,11 +102,14 @@ static unsigned walk(const struct java_threads *threads, JNIEnv *jni, jthread th
 bool hazard_paths__of_wait(const struct java_threads *threads, JNIEnv *jni, jthread thread,
                            ledger_ref path[HAZARD_FRAMES])
 {
-    const struct timespec pause = {.tv_nsec = AGAIN_NS};
+    struct timespec pause = {.tv_nsec = AGAIN_NS};
     bool is_timed = false;
 
-    /* The JVM may say nothing of a thread that it is just busy with. */
-    for (unsigned try = 0; try < TRIES && !walk(threads, jni, thread, path, &is_timed); try++)
+    /* The JVM may say nothing of a thread that it is just busy with: for longer on a busy machine.
+     */
+    for (unsigned try = 1; !walk(threads, jni, thread, path, &is_timed) && try < TRIES; try++) {
         (void)nanosleep(&pause, NULL);
+        pause.tv_nsec *= 2;
+    }
     return is_timed;
 }
