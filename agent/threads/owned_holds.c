@@ -3,6 +3,7 @@
 #include "agent/threads/lock_holds.h"
 #include "agent/threads/lock_waits.h"
 
+/* A hold without room is lost, if somebody has waited for the Lock: of others nobody is told. */
 static void begin_lock(struct java_threads *threads, struct kernel_thread *mine, uint32_t identity)
 {
     struct thread_holds *of = lock_holds__entry(threads, mine, true);
@@ -24,6 +25,8 @@ static void begin_lock(struct java_threads *threads, struct kernel_thread *mine,
         hold->since_ns = lock_holds__now(mine);
         return;
     }
+    if (of && lock_blocks__class_of(&threads->locks->blocks, identity))
+        ledger__count(&threads->ledger->header->lost_holds, 1);
 }
 
 /* Who has the Lock shared as well goes on with that. */
