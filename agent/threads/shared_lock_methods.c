@@ -21,38 +21,38 @@ static const struct {
 };
 
 struct hooked_lock_method {
-    enum hooked_class class;
     const char *name;
     const char *descriptor; /* its begin */
+    enum hooked_class class;
     struct sharing_hook hook;
 };
 
 /* Private methods of StampedLock are left alone where their result may stand for an interrupt. */
 static const struct hooked_lock_method METHODS[] = {
-    {READ, "tryAcquireShared", "(I)I", {SHARING_ACQUIRED, SHARING_FROM_0, SHARING_ONE}},
-    {READ, "tryAcquireShared", "(J)J", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {READ, "tryReadLock", "()Z", {SHARING_ACQUIRED, SHARING_FROM_1, SHARING_ONE}},
-    {READ, "tryReleaseShared", "(", {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
-    {PERMITS, "nonfairTryAcquireShared", "(I)I", {SHARING_ACQUIRED, SHARING_FROM_0, SHARING_COUNT}},
-    {FAIR_PERMITS, "tryAcquireShared", "(I)I", {SHARING_ACQUIRED, SHARING_FROM_0, SHARING_COUNT}},
-    {PERMITS, "drainPermits", "()I", {SHARING_DRAINED, SHARING_FROM_1, SHARING_ONE}},
-    {PERMITS, "tryReleaseShared", "(I)Z", {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_COUNT}},
-    {STAMPED, "writeLock", "()J", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {STAMPED, "writeLockInterruptibly", "()J", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {STAMPED, "tryWriteLock", "(", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {STAMPED, "readLock", "()J", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {STAMPED, "readLockInterruptibly", "()J", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {STAMPED, "tryReadLock", "(", {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
-    {STAMPED, "tryConvertToWriteLock", "(J)J", {SHARING_CONVERTED, SHARING_LONG, SHARING_LOW_BYTE}},
-    {STAMPED, "tryConvertToReadLock", "(J)J", {SHARING_CONVERTED, SHARING_LONG, SHARING_LOW_BYTE}},
-    {STAMPED,
-     "tryConvertToOptimisticRead",
+    {"tryAcquireShared", "(I)I", READ, {SHARING_ACQUIRED, SHARING_FROM_0, SHARING_ONE}},
+    {"tryAcquireShared", "(J)J", READ, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"tryReadLock", "()Z", READ, {SHARING_ACQUIRED, SHARING_FROM_1, SHARING_ONE}},
+    {"tryReleaseShared", "(", READ, {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
+    {"nonfairTryAcquireShared", "(I)I", PERMITS, {SHARING_ACQUIRED, SHARING_FROM_0, SHARING_COUNT}},
+    {"tryAcquireShared", "(I)I", FAIR_PERMITS, {SHARING_ACQUIRED, SHARING_FROM_0, SHARING_COUNT}},
+    {"drainPermits", "()I", PERMITS, {SHARING_DRAINED, SHARING_FROM_1, SHARING_ONE}},
+    {"tryReleaseShared", "(I)Z", PERMITS, {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_COUNT}},
+    {"writeLock", "()J", STAMPED, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"writeLockInterruptibly", "()J", STAMPED, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"tryWriteLock", "(", STAMPED, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"readLock", "()J", STAMPED, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"readLockInterruptibly", "()J", STAMPED, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"tryReadLock", "(", STAMPED, {SHARING_ACQUIRED, SHARING_LONG, SHARING_ONE}},
+    {"tryConvertToWriteLock", "(J)J", STAMPED, {SHARING_CONVERTED, SHARING_LONG, SHARING_LOW_BYTE}},
+    {"tryConvertToReadLock", "(J)J", STAMPED, {SHARING_CONVERTED, SHARING_LONG, SHARING_LOW_BYTE}},
+    {"tryConvertToOptimisticRead",
      "(J)J",
+     STAMPED,
      {SHARING_GIVEN_UP, SHARING_LONG, SHARING_LOW_BYTE}},
-    {STAMPED, "releaseWrite", "(J)J", {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
-    {STAMPED, "unlockRead", "(J)V", {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
-    {STAMPED, "tryUnlockRead", "()Z", {SHARING_RELEASED, SHARING_FROM_1, SHARING_ONE}},
-    {STAMPED, "unstampedUnlockRead", "()V", {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
+    {"releaseWrite", "(J)J", STAMPED, {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
+    {"unlockRead", "(J)V", STAMPED, {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
+    {"tryUnlockRead", "()Z", STAMPED, {SHARING_RELEASED, SHARING_FROM_1, SHARING_ONE}},
+    {"unstampedUnlockRead", "()V", STAMPED, {SHARING_RELEASED, SHARING_AT_BEGIN, SHARING_ONE}},
 };
 
 #define METHODS_COUNT (sizeof(METHODS) / sizeof(*METHODS))

@@ -1,9 +1,8 @@
 /* The way of a sample's frames into the tree: recursion is folded as a plain list of letters says.
  */
+#include "drawn_numbers.h"
 #include "drawn_samples.h"
 #include "native/tree/sampled_path.h"
-
-#include <stdlib.h>
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */
@@ -159,18 +158,20 @@ static void check_path(struct grove *grove, ledger_ref node, const char *path, s
 
 static void drawn_stacks_are_folded_as_on_paper(void **state)
 {
+    uint64_t seed = 7;
+
     (void)state;
-    srand(7);
     for (uint32_t levels = 1; levels <= 3; levels++) {
         struct grove *grove = plant(levels);
 
         for (unsigned i = 0; i < SAMPLES; i++) {
             char frames[FRAMES_MOST + 1], path[FRAMES_MOST];
-            size_t count = 1 + (size_t)rand() % FRAMES_MOST, length = 0;
-            int letters = 1 + rand() % 26;
+            size_t count = 1 + next_random(&seed) % FRAMES_MOST, length = 0;
+            uint64_t letters = 1 + next_random(&seed) % 26;
 
             for (size_t j = 0; j < count; j++) {
-                frames[j] = (char)('a' + rand() % letters - (rand() % 8 ? 0 : 0x20));
+                frames[j] =
+                    (char)((next_random(&seed) % 8 ? 'a' : 'A') + next_random(&seed) % letters);
                 length = fold(path, length, frames[j], levels);
             }
             frames[count] = '\0';
