@@ -234,7 +234,8 @@ WRAPPER(jint, CHANNEL_LOCK,
 WRAPPER(jint, CHANNEL_TRUNCATE, (JNIEnv * jni, jclass self, jobject fd, jlong size),
         (jni, self, fd, size))
 VOID_WRAPPER(CHANNEL_CLOSE, OBJECT, OBJECT_GIVEN)
-/* As the JDK's own MappedMemoryUtils.c has it. */
+
+/* What MappedMemoryUtils.force0 of the JDK does. */
 static void JNICALL write_mapped(JNIEnv *jni, jclass self, jobject fd, jlong address_of,
                                  jlong count)
 {

@@ -105,8 +105,7 @@ bool hazard_paths__of_wait(const struct java_threads *threads, JNIEnv *jni, jthr
     struct timespec pause = {.tv_nsec = AGAIN_NS};
     bool is_timed = false;
 
-    /* The JVM may say nothing of a thread that it is just busy with: for longer on a busy machine.
-     */
+    /* The JVM may say nothing of a thread that it is just busy with. */
     for (unsigned try = 1; !walk(threads, jni, thread, path, &is_timed) && try < TRIES; try++) {
         (void)nanosleep(&pause, NULL);
         pause.tv_nsec *= 2;

@@ -22,7 +22,7 @@ struct sampled_path {
     uint64_t seen[SAMPLED_PATH_SEEN_WORDS]; /* a bit by a hash of each method on the path */
     struct {
         ledger_ref node;
-        uint32_t frames; /* of deeper recursion */
+        uint32_t frames; /* of deeper recursion: the node's level, which further nodes do not get */
     } folds[SAMPLED_PATH_FOLDS_MOST];
     uint32_t fold_count;
 };

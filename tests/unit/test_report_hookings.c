@@ -234,6 +234,34 @@ static void an_interval_has_its_own_counts(void **state)
     drawing__end(&after);
 }
 
+/* What the earlier ledger lacks would be taken for calls of the interval. */
+static void an_interval_after_missing_counts_is_unsure(void **state)
+{
+    struct drawing before, after;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct drawing *drawing = i ? &after : &before;
+
+        drawing__begin(drawing, 1u << 20);
+        drawing->ledger.header->asof_ns = (i ? 20 : 10) * S;
+        drawing->ledger.header->counts_at_ns = i ? LEDGER_COUNTS_WHOLE : 9 * S;
+        ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
+        drawing__call(drawing, root, drawn__method(drawing, "hot"), 64, 100);
+        (void)drawing__thread(drawing, "u", THREAD_PLATFORM, 0);
+        count(drawing, "hot", HOOKING_COUNTED, 2 * S, 3 * S, S, 0)->counted += i ? 5000 : 0;
+    }
+    struct report_model *model = drawn__load(&after);
+    struct report_model *old = drawn__load(&before);
+    check_calls(old, "hot", 1064, true);
+    check_calls(model, "hot", 6064, false);
+    report_since__subtract(model, old);
+    check_calls(model, "hot", 5000, true);
+    report_model__free(old);
+    report_model__free(model);
+    drawing__end(&before);
+    drawing__end(&after);
+}
+
 static void sums_are_so_many_at_least(void **state)
 {
     struct drawing drawing;
@@ -513,6 +541,7 @@ int main(void)
         cmocka_unit_test(counted_calls_may_be_missing),
         cmocka_unit_test(a_new_filter_makes_counts_unsure),
         cmocka_unit_test(an_interval_has_its_own_counts),
+        cmocka_unit_test(an_interval_after_missing_counts_is_unsure),
         cmocka_unit_test(sums_are_so_many_at_least),
         cmocka_unit_test(a_hook_of_no_method_is_left_out),
         cmocka_unit_test(the_filter_may_leave_a_method_out_for_a_time),
