@@ -22,7 +22,7 @@ SHARE_PPM = 20_000  # of the share
 # a class of the JDK's has got hooks. Most rows differ by 50 to 130 us.
 BESIDE_UNITS_NS = 200_000
 SUM_PPM = 1000
-TRIES = 15  # of some four seconds: on a noisy host a row of few units is beyond its limit in most of them
+TRIES = 5
 
 
 def carriers(test):
