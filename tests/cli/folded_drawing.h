@@ -23,7 +23,7 @@ static inline void folded__draw(struct drawing *drawing, bool is_folded)
     ledger_ref b = drawing__method(drawing, "demo.Work", "b", "()V");
     ledger_ref c = drawing__method(drawing, "demo.Work", "c", "()V");
     for (int32_t i = 1; i <= 2; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof(name), "worker-%d", i);
         ledger_ref thread = drawing__thread(drawing, name, THREAD_PLATFORM, 0);
         ledger_ref root = drawing__root(drawing, thread);

@@ -9,7 +9,7 @@ import run_program
 
 EVENTS = ("jvmti", "instrument")
 
-PROGRAMS = ("SelfRecursion", "Exceptions", "Lambdas")
+PROGRAMS = ("SelfRecursion", "Exceptions", "Lambdas")  # what InTurn.java calls
 EXPERIMENTAL, DIAGNOSTIC = "-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOptions"
 FLAGS = (
     # compilers
@@ -36,8 +36,7 @@ def odd_flags(test):
         if test.java(*flags.split(), "-version").status != 0:
             print(f"this JVM does not know {flags}")
             continue
-        for name in PROGRAMS:
-            run(test, flags, run_program.program, javatest / f"{name}.java", *flags.split())
+        run(test, flags, in_turn, javatest, *flags.split())
     run(test, "modules", modules)
     for making, using in ARCHIVES:
         if test.java(f"{using}missing", "-version").status == 0:
@@ -51,6 +50,18 @@ def run(test, what, check, *arguments):
     test.ledger.unlink(missing_ok=True)
     check(test, *arguments)
     test.failures[already:] = [f"{what}: {f}" for f in test.failures[already:]]
+
+
+def in_turn(test, javatest, *flags):
+    """The trees of all programs below the method that calls them."""
+    parts = [expectation.parse(javatest / f"{name}.java") for name in PROGRAMS]
+    main = expectation.Node(1, "InTurn.main")
+    main.children = [root for part in parts for thread in part.threads for root in thread.roots]
+    wanted = expectation.Expected("InTurn", include=";".join(["InTurn.*"] + [part.include for part in parts]))
+    wanted.threads = [expectation.Thread("main", roots=[main])]
+    for part in parts:
+        wanted.totals |= part.totals
+    run_program.run(test, wanted, [*flags, "InTurn"])
 
 
 def modules(test):
