@@ -347,4 +347,5 @@ int main(void)
 
 
 if __name__ == "__main__":
+    bench.SECONDS = 280  # it compiles what it runs
     bench.main()

@@ -326,4 +326,5 @@ class Sample(bench.Bench):
 
 
 if __name__ == "__main__":
+    bench.SECONDS = 280  # it compiles what it runs
     bench.main()

@@ -387,4 +387,5 @@ int main(int argc, char **argv)
 
 
 if __name__ == "__main__":
+    bench.SECONDS = 280  # it compiles what it runs
     bench.main()

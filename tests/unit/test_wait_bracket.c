@@ -217,12 +217,18 @@ static void a_timed_wait_goes_where_it_is_charged(void **state)
     uint64_t a = kernel_thread__push(&actor->mine, 'A');
     begin_timed(&sleep, &actor->mine, METRIC_SLEEP);
     nap(10 * MS);
+    uint64_t before_push = waited_ns();
     uint64_t b = kernel_thread__push(&actor->mine, 'B');
+    uint64_t after_push = waited_ns();
     nap(20 * MS);
+    uint64_t before_pop = waited_ns();
     kernel_thread__pop(&actor->mine, b);
+    uint64_t after_pop = waited_ns();
     end(&sleep, &actor->mine, METRIC_SLEEP);
     kernel_thread__pop(&actor->mine, a);
-    check_between(value_at(ledger, actor->thread, "A", METRIC_SLEEP), 10 * MS, 20 * MS);
+    check_between(value_at(ledger, actor->thread, "A", METRIC_SLEEP),
+                  before_push - sleep.begun + sleep.ending - after_pop,
+                  after_push - sleep.before + sleep.ended - before_pop);
     check_bracket(value_at(ledger, actor->thread, "A", METRIC_SLEEP) +
                       value_at(ledger, actor->thread, "AB", METRIC_SLEEP),
                   &sleep);
