@@ -21,6 +21,9 @@
  * a look. */
 #define UNCHECKED_NS 50000u
 
+/* At most so many nodes are asked for what was charged too much. */
+#define NEARBY_NODES 64u
+
 #define RUN_QUEUE_DELAY_BIT (UINT64_C(1) << METRIC_RUN_QUEUE_DELAY)
 
 static const struct ledger_unprofiled *unprofiled_of(const struct kernel_thread *kernel_thread)
@@ -161,10 +164,9 @@ static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64
         *now_ns = header->since_ns;
 }
 
-/* Charges CPU time, and wall time up to now. A reader between these stores sees too little wall
- * time, never too much, and too little of the reason of a wait. */
-static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_node *node,
-                            uint64_t cpu_ns, uint64_t now_ns)
+/* A reader between these stores sees too little wall time, never too much. */
+static uint64_t charge_times(struct kernel_thread *kernel_thread, struct ledger_node *node,
+                             uint64_t cpu_ns, uint64_t now_ns)
 {
     struct ledger_kernel_thread *record = kernel_thread->record;
     uint64_t charged_ns = record->charged_cpu_ns + cpu_ns;
@@ -175,6 +177,16 @@ static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_n
     __atomic_store_n(&node->cpu_ns, node->cpu_ns + cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&node->wait_ns, node->wait_ns + wall_ns - cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&record->charged_cpu_ns, charged_ns, __ATOMIC_RELEASE);
+    return wall_ns;
+}
+
+/* Charges CPU time, and wall time up to now. A reader meanwhile may see too little of the reason of
+ * a wait. */
+static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_node *node,
+                            uint64_t cpu_ns, uint64_t now_ns)
+{
+    uint64_t wall_ns = charge_times(kernel_thread, node, cpu_ns, now_ns);
+
     if (kernel_thread->setup->tells_waits)
         wait_bracket__charge(kernel_thread, kernel_thread->thread, node,
                              (int64_t)(wall_ns - cpu_ns));
@@ -194,6 +206,50 @@ static void note_processor(struct kernel_thread *kernel_thread, struct ledger_no
     kernel_thread->processor = processor;
 }
 
+/* The child that was entered last, or NULL. */
+static struct ledger_node *last_child(const struct kernel_thread *kernel_thread,
+                                      const struct ledger_node *node)
+{
+    struct ledger_node *child;
+
+    if (ledger_node__kind(node) == NODE_FOLDED || !node->last_hit)
+        return NULL;
+    child = call_tree__node(&kernel_thread->tree, node->last_hit);
+    return child->parent == ledger__ref(kernel_thread->setup->ledger, node) ? child : NULL;
+}
+
+/* Takes back what was charged too much, as far as it was charged to the node. Returns the rest. */
+static uint64_t take_back(struct kernel_thread *kernel_thread, struct ledger_node *node,
+                          uint64_t excess_ns)
+{
+    uint64_t last_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
+    uint64_t ns = excess_ns < node->cpu_ns ? excess_ns : node->cpu_ns;
+
+    if (!ns)
+        return excess_ns;
+    (void)charge_times(kernel_thread, node, 0 - ns, last_ns);
+    if (kernel_thread->setup->tells_waits)
+        stopped_waits__add_other(kernel_thread, (int64_t)ns);
+    return excess_ns - ns;
+}
+
+/* The same from all nodes at which the thread may have been since the last sync: the calls that
+ * were the last ones of the current node, then its callers. */
+static void take_back_nearby(struct kernel_thread *kernel_thread, uint64_t excess_ns)
+{
+    struct ledger_node *current = kernel_thread->tree.current, *node;
+    unsigned nodes = 0;
+
+    for (node = current; node && excess_ns && nodes < NEARBY_NODES; nodes++) {
+        excess_ns = take_back(kernel_thread, node, excess_ns);
+        node = last_child(kernel_thread, node);
+    }
+    for (node = current; node->parent && excess_ns && nodes < NEARBY_NODES; nodes++) {
+        node = call_tree__node(&kernel_thread->tree, node->parent);
+        excess_ns = take_back(kernel_thread, node, excess_ns);
+    }
+}
+
 /* Charges CPU and wall time to the given node; and metrics, if they can have changed, to the
  * current node. Before a wait the next charge does that: the wait's end has to read them anyway. */
 static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_node *node,
@@ -201,17 +257,21 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
 {
     const struct kernel_thread_setup *setup = kernel_thread->setup;
     struct ledger_kernel_thread *record = kernel_thread->record;
-    uint64_t now_ns, wall_ns, delta_ns;
+    uint64_t now_ns, wall_ns, delta_ns, excess_ns = 0;
     bool switched;
     uint64_t cpu_ns = kernel_clock__sync(&kernel_thread->clock, &setup->time, &now_ns, &switched);
 
     take_off_unprofiled_time(kernel_thread, &cpu_ns, &now_ns);
     delta_ns = cpu_ns - record->charged_cpu_ns;
     /* Too much was charged since the last sync: interrupts and stolen time were not the thread's.
-     * What the node cannot give back is corrected by a later sync. */
-    if ((int64_t)delta_ns < 0 && 0 - delta_ns > node->cpu_ns)
+     * What no node nearby can give back is corrected by a later sync. */
+    if ((int64_t)delta_ns < 0 && 0 - delta_ns > node->cpu_ns) {
+        excess_ns = 0 - delta_ns - node->cpu_ns;
         delta_ns = 0 - node->cpu_ns;
+    }
     wall_ns = charge_both(kernel_thread, node, delta_ns, now_ns);
+    if (excess_ns)
+        take_back_nearby(kernel_thread, excess_ns);
     if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
         switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
     if (switched) {
