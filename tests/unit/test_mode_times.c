@@ -2,7 +2,7 @@
  * all. */
 #include "native/sampling/mode_times.h"
 
-#include <sys/resource.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+
+#define LEAST_NS 50000000u
 
 static uint64_t now_ns(void)
 {
@@ -35,24 +37,86 @@ static void compute(void)
         ;
 }
 
-/* All in the user's code: half a second. A tick may meet the reading of the clocks; and of a tick
- * the kernel takes off what the host of a virtual machine stole meanwhile, which on a busy host is
- * half of it and more. */
-static void time_in_user_code_is_not_the_kernels(void **state)
+struct division {
+    uint64_t both_ns;
+    uint64_t user_ns;
+};
+
+static uint64_t clock_of_thread_ns(unsigned which)
 {
-    uint64_t cpu = 0, system = 0, begin = cpu_ns();
+    struct timespec now;
+    assert_int_equal(clock_gettime((clockid_t)(~(unsigned)gettid() << 3 | 4u | which), &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* As the kernel divides the thread's CPU time at this moment, by the same clocks: CPUCLOCK_PROF and
+ * CPUCLOCK_VIRT. */
+static struct division division_now(void)
+{
+    struct division now;
+    do {
+        now.both_ns = clock_of_thread_ns(0);
+        now.user_ns = clock_of_thread_ns(1);
+    } while (clock_of_thread_ns(0) != now.both_ns);
+    return now;
+}
+
+static uint64_t system_ns(const struct division *from, const struct division *to)
+{
+    return to->both_ns - from->both_ns - (to->user_ns - from->user_ns);
+}
+
+/* A look later than the last by MODE_TIMES_LEAST_NS, which is sure to tell. */
+static void last_look(struct mode_times *times, uint32_t round)
+{
+    for (uint64_t begin = now_ns(); now_ns() - begin <= MODE_TIMES_LEAST_NS;)
+        compute();
+    mode_times__since_last(times, now_ns(), round);
+}
+
+static void have_the_kernel_compute(void)
+{
+    static char zeros[1 << 20];
+    int fd = open("/dev/zero", O_RDONLY);
+    assert_int_equal(read(fd, zeros, sizeof zeros), sizeof zeros);
+    close(fd);
+}
+
+static bool is_divided(const struct division *from, const struct division *to)
+{
+    return to->user_ns - from->user_ns >= LEAST_NS && system_ns(from, to) >= LEAST_NS;
+}
+
+/* Until the kernel has divided some time into both: of a tick it takes off what the host of a
+ * virtual machine stole meanwhile. The pieces are all that it divided from the
+ * first look to the last, each of which a tick may precede or follow. A tick that meets a reading
+ * of both clocks is the kernel's in one piece and nobody's in the next. */
+static void pieces_are_what_the_kernel_divides(void **state)
+{
+    struct division before_first, after_first, before_last, after_last;
+    uint64_t cpu = 0, system = 0;
     struct mode_times times;
     (void)state;
+    before_first = division_now();
     mode_times__since_last(&times, now_ns(), 1);
     assert_int_equal(times.cpu_ns, 0);
-    while (cpu_ns() - begin < 500000000) {
+    after_first = division_now();
+    do {
         compute();
+        have_the_kernel_compute();
         mode_times__since_last(&times, now_ns(), 1);
         cpu += times.cpu_ns;
         system += times.system_ns;
-    }
-    assert_in_range(cpu, 50000000, 700000000);
-    assert_true(system < cpu / 5);
+        before_last = division_now();
+    } while (!is_divided(&after_first, &before_last));
+    last_look(&times, 1);
+    cpu += times.cpu_ns;
+    system += times.system_ns;
+    after_last = division_now();
+    assert_in_range(cpu, before_last.both_ns - after_first.both_ns,
+                    after_last.both_ns - before_first.both_ns);
+    assert_in_range(system, system_ns(&after_first, &before_last),
+                    system_ns(&before_first, &after_last) + cpu / 5);
 }
 
 static void a_new_round_begins_at_nothing(void **state)
@@ -70,7 +134,7 @@ static void a_new_round_begins_at_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_in_user_code_is_not_the_kernels),
+        cmocka_unit_test(pieces_are_what_the_kernel_divides),
         cmocka_unit_test(a_new_round_begins_at_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
