@@ -1,8 +1,9 @@
 /*
  * Fifty virtual threads that share a few carriers; vt-k does k units of work. A unit burns the same CPU
  * each time, as the kernel measures it, half of it before the thread yields and half before it sleeps:
- * so the threads change carriers all the time. The library notes which kernel threads it burnt on; at
- * the end their CPU clocks are the truth about all that ran there.
+ * so the threads change carriers all the time. Each thread adds up what it burnt. The library notes which
+ * kernel threads it burnt on; at the end their CPU clocks are the truth about all that ran there. Loaded
+ * as an agent on both sides of another one, it also reads these clocks at each mount and unmount.
  *
  * Expected:
  *   thread main
@@ -40,38 +41,42 @@ public class SharedCarriers implements Runnable {
     static final int WARM_UP_UNITS = 20;
     static long halfNs = 500_000;
 
+    final int number;
     final int units;
-    long aheadNs;
+    long dueNs;
+    long burntNs;
 
     static {
         System.loadLibrary("shared_carriers");
     }
 
-    SharedCarriers(int units) {
+    SharedCarriers(int number, int units) {
+        this.number = number;
         this.units = units;
     }
 
     /** Until the kernel has charged so much to this carrier; what it charged. */
     static native long burn(long ns);
 
-    /** This carrier counts. */
-    static native void note();
+    /** This carrier counts, and so much the thread of this number has burnt in all. */
+    static native void note(int number, long burntNs);
 
-    /** When the carriers have come to rest: which they were, and their CPU clocks together. */
+    /** When the carriers have come to rest: which they were, their CPU clocks together, and each thread's CPU. */
     static native void printCarriers();
 
     /** Where the processor was taken away, the kernel may have charged more: the next half makes up. */
     long nextNs() {
-        return Math.max(0, halfNs - aheadNs);
+        dueNs += halfNs;
+        return Math.max(0, dueNs - burntNs);
     }
 
     void untilYield() {
-        aheadNs += burn(nextNs()) - halfNs;
+        burntNs += burn(nextNs());
         Thread.yield();
     }
 
     void untilSleep() {
-        aheadNs += burn(nextNs()) - halfNs;
+        burntNs += burn(nextNs());
         try {
             Thread.sleep(1);
         } catch (InterruptedException e) {
@@ -89,21 +94,21 @@ public class SharedCarriers implements Runnable {
         for (int i = 0; i < units; i++) {
             unit();
         }
-        note();
+        note(number, burntNs);
     }
 
-    static Thread start(String name, int units) {
-        return Thread.ofVirtual().name(name).start(new SharedCarriers(units));
+    static Thread start(String name, int number, int units) {
+        return Thread.ofVirtual().name(name).start(new SharedCarriers(number, units));
     }
 
     public static void main(String[] args) throws InterruptedException {
         if (args.length > 0) {
             halfNs = Long.parseLong(args[0]) * 500;
         }
-        start("warm-up", WARM_UP_UNITS).join();
+        start("warm-up", 0, WARM_UP_UNITS).join();
         List<Thread> threads = new ArrayList<>();
         for (int k = 1; k <= THREADS; k++) {
-            threads.add(start("vt-" + k, k));
+            threads.add(start("vt-" + k, k, k));
         }
         for (Thread thread : threads) {
             thread.join();
