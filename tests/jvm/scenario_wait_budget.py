@@ -44,8 +44,7 @@ def within(test):
 
 
 def of_virtual_threads(test):
-    """They park as fast as they can: what has no room is counted, and the report says where its time is. On one carrier
-    there is always one of the two to run: a carrier that waits, too, has its time in UNKNOWN."""
+    """They park as fast as they can: what has no room is counted, and the report says where its time is."""
     test.ledger.unlink(missing_ok=True)
     agent = test.agent_option(events="instrument", overhead="2%", include="no.such.*", sample="none")
     with running(test, "-Djdk.virtualThreadScheduler.parallelism=1", "WaitRates", agent=agent) as program:
@@ -56,11 +55,25 @@ def of_virtual_threads(test):
         test.check(told["unheard_virtual_waits"] + told["timed_waits"] <= told["unheard_waits"], f"{told}")
         text = program.done("report", "--view", "waits")
         test.check("of the waits are waits of virtual threads without a reason, in UNMOUNTED" in text, text)
-        rows = json.loads(program.done("report", "--view", "waits", "--json"))["threads"]
-        players = [row["waits"] for row in rows if row["kind"] == "virtual"]
-        test.check(sum(parts["unmounted_ns"] for parts in players) > sum(parts["unknown_ns"] for parts in players),
-                   f"the waits are in UNKNOWN: {players}")
+        check_virtual_players(test, program)
         program.end()
+
+
+def check_virtual_players(test, program):
+    """All the time in which they were unmounted has a reason: UNKNOWN is the time in which their only carrier had no
+    processor, and that is the machine's."""
+    waits_of = {row["name"]: row["waits"] for row in
+                json.loads(program.done("report", "--view", "waits", "--json"))["threads"]}
+    players = [row for row in json.loads(program.done("report", "--json"))["threads"] if row["kind"] == "virtual"]
+    test.check(len(players) == 2, f"{players}")
+    for row in players:
+        parts = waits_of[row["name"]]
+        test.check(parts["unmounted_ns"] > 0 and parts["unmounted_ns"] + parts["park_ns"] >= row["parked_ns"],
+                   f"the waits are in UNKNOWN: unmounted for {row['parked_ns']} ns, {parts}")
+        test.check(row["mounted_ns"] + row["parked_ns"] == row["wall_ns"], f"{row}")
+    mounted_ns = sum(row["mounted_ns"] for row in players)
+    test.check(mounted_ns <= max(row["wall_ns"] for row in players),
+               f"both were mounted on one carrier, for {mounted_ns} ns: {players}")
 
 
 def without(test):
