@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #define HOLDING_THREADS 4096u
-#define HOLDS_OPEN      8u /* of a thread at a time: monitors, and as many Locks */
-#define HOLD_MARKS      4u
+#define HOLDS_OPEN      8u  /* of a thread at a time: monitors, and as many Locks */
+#define HOLD_MARKS      16u /* what it has no room for, and outdated ones, among them */
 
 struct open_hold {
     uint64_t since_ns;         /* 0: not known, or the place is free */

@@ -106,6 +106,26 @@ static bool is_mine(const struct java_threads *threads, JNIEnv *jni,
     }
 }
 
+/* Without room for a mark the end of the hold would not be seen: each wait for it counts. */
+static void mark_monitor(const struct java_threads *threads, struct thread_holds *of,
+                         const struct lock_identity *lock, uintptr_t monitor)
+{
+    for (unsigned i = 0; i < HOLD_MARKS; i++)
+        if (atomic_load(&of->marks[i].monitor) == monitor)
+            return;
+    for (unsigned i = 0; i < HOLD_MARKS; i++) {
+        uintptr_t none = 0;
+
+        /* 1 is no monitor: nobody owns it. */
+        if (!atomic_compare_exchange_strong(&of->marks[i].monitor, &none, 1))
+            continue;
+        of->marks[i].lock = *lock;
+        atomic_store_explicit(&of->marks[i].monitor, monitor, memory_order_release);
+        return;
+    }
+    ledger__count(&threads->ledger->header->lost_holds, 1);
+}
+
 static void drop_mark(struct thread_holds *of, uintptr_t monitor)
 {
     for (unsigned i = 0; i < HOLD_MARKS; i++) {
@@ -135,9 +155,10 @@ static struct hold_mark *only_mark(const struct java_threads *threads, JNIEnv *j
     return count == 1 ? only : NULL;
 }
 
-/* Monitors that the thread owns no more, and whose holds were not seen to end. */
+/* Monitors that the thread owns no more. count: of holds that ended so. */
 static void drop_outdated(const struct java_threads *threads, JNIEnv *jni,
-                          const struct kernel_thread *mine, struct thread_holds *of)
+                          const struct kernel_thread *mine, struct thread_holds *of,
+                          uint64_t *count)
 {
     for (unsigned i = 0; i < HOLD_MARKS; i++) {
         uintptr_t monitor = atomic_load_explicit(&of->marks[i].monitor, memory_order_acquire);
@@ -145,7 +166,7 @@ static void drop_outdated(const struct java_threads *threads, JNIEnv *jni,
         if (!monitor || is_mine(threads, jni, mine, monitor))
             continue;
         drop_mark(of, monitor);
-        ledger__count(&threads->ledger->header->unseen_holds, 1);
+        ledger__count(count, 1);
     }
 }
 
@@ -165,34 +186,48 @@ static void name_won(const struct kernel_thread *mine, struct open_hold *hold)
                                (uint32_t)mine->thread->won_lock};
 }
 
-/* The monitor that the thread waited for last is the one that it has entered now; unless it was
- * entered elsewhere, by code without hooks. */
-static void take_over(const struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
-                      struct open_hold *hold)
+/* A mark tells when the hold ends for which there is no room. */
+static void mark_won(const struct java_threads *threads, const struct kernel_thread *mine,
+                     struct thread_holds *of)
 {
-    if (mine->thread->won_node == ledger__ref(threads->ledger, mine->tree.current) &&
-        is_mine(threads, jni, mine, mine->thread->won_monitor))
+    struct open_hold won;
+
+    name_won(mine, &won);
+    mark_monitor(threads, of, &won.lock, won.monitor);
+}
+
+/* The monitor that the thread waited for last is the one that it has entered now; unless it was
+ * entered elsewhere, by code without hooks. hold: NULL: there is no room. */
+static void take_over(const struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                      struct thread_holds *of, struct open_hold *hold)
+{
+    bool has_entered = mine->thread->won_node == ledger__ref(threads->ledger, mine->tree.current) &&
+                       is_mine(threads, jni, mine, mine->thread->won_monitor);
+
+    if (has_entered && hold)
         name_won(mine, hold);
+    else if (has_entered)
+        mark_won(threads, mine, of);
     mine->thread->won_monitor = mine->thread->won_lock = 0;
 }
 
 static void enter(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine)
 {
     struct thread_holds *of = lock_holds__entry(threads, mine, true);
-    struct open_hold *hold;
+    struct open_hold *hold = of && of->depth < HOLDS_OPEN ? &of->monitors[of->depth] : NULL;
 
     if (!of)
         return;
     if (has_marks(of))
-        drop_outdated(threads, jni, mine, of);
-    if (of->depth++ >= HOLDS_OPEN)
-        return;
-    hold = &of->monitors[of->depth - 1];
-    hold->since_ns = lock_holds__now(mine);
-    hold->monitor = 0;
-    hold->lock.identity = 0;
+        drop_outdated(threads, jni, mine, of, &threads->ledger->header->unseen_holds);
+    of->depth++;
+    if (hold) {
+        hold->since_ns = lock_holds__now(mine);
+        hold->monitor = 0;
+        hold->lock.identity = 0;
+    }
     if (mine->thread->won_monitor)
-        take_over(threads, jni, mine, hold);
+        take_over(threads, jni, mine, of, hold);
 }
 
 void lock_holds__acquired(struct java_threads *threads, JNIEnv *jni)
@@ -222,6 +257,15 @@ static bool is_only_unknown(const struct thread_holds *of)
         if (!of->monitors[i].monitor)
             return false;
     return true;
+}
+
+/* What was entered last has been exited, and there was no room for it: its hold is lost, if
+ * somebody waited for it. */
+static void lose_exited(const struct java_threads *threads, JNIEnv *jni,
+                        const struct kernel_thread *mine, struct thread_holds *of)
+{
+    if (of->depth >= HOLDS_OPEN && has_marks(of))
+        drop_outdated(threads, jni, mine, of, &threads->ledger->header->lost_holds);
 }
 
 /* It has been exited. */
@@ -283,6 +327,8 @@ static void leave(struct java_threads *threads, JNIEnv *jni, bool exited)
         end_exited(threads, jni, mine, of, hold, now_ns);
     else if (hold)
         end_owned(threads, jni, mine, of, hold, now_ns);
+    else if (of && exited)
+        lose_exited(threads, jni, mine, of);
     if (hold)
         hold->since_ns = hold->monitor = 0;
     if (of)
@@ -387,24 +433,6 @@ void lock_holds__end(struct java_threads *threads, JNIEnv *jni, const struct ker
 
 /* ---- what becomes contended ---- */
 
-static void mark_monitor(struct thread_holds *of, const struct lock_identity *lock,
-                         uintptr_t monitor)
-{
-    for (unsigned i = 0; i < HOLD_MARKS; i++)
-        if (atomic_load(&of->marks[i].monitor) == monitor)
-            return;
-    for (unsigned i = 0; i < HOLD_MARKS; i++) {
-        uintptr_t none = 0;
-
-        /* 1 is no monitor: nobody owns it. */
-        if (!atomic_compare_exchange_strong(&of->marks[i].monitor, &none, 1))
-            continue;
-        of->marks[i].lock = *lock;
-        atomic_store_explicit(&of->marks[i].monitor, monitor, memory_order_release);
-        return;
-    }
-}
-
 /* A Lock that the owner was seen to acquire. */
 static void mark_lock(struct thread_holds *of, uint32_t identity)
 {
@@ -427,7 +455,7 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
     mine->thread->won_lock = (uint64_t)lock->class_name << 32 | lock->identity;
     mine->thread->won_node = ledger__ref(threads->ledger, mine->tree.current);
     if (of && monitor)
-        mark_monitor(of, lock, monitor);
+        mark_monitor(threads, of, lock, monitor);
     else if (of)
         mark_lock(of, lock->identity);
     if (threads->events != LEDGER_EVENTS_INSTRUMENT)
