@@ -4,6 +4,7 @@
 #include "agent/threads/thread_waits.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -235,19 +236,22 @@ WRAPPER(jint, CHANNEL_TRUNCATE, (JNIEnv * jni, jclass self, jobject fd, jlong si
         (jni, self, fd, size))
 VOID_WRAPPER(CHANNEL_CLOSE, OBJECT, OBJECT_GIVEN)
 
-/* What MappedMemoryUtils.force0 of the JDK does. */
+/* What MappedMemoryUtils.force0 of the JDK does, to the words of its exception. */
 static void JNICALL write_mapped(JNIEnv *jni, jclass self, jobject fd, jlong address_of,
                                  jlong count)
 {
-    char reason[REASON_BYTES];
+    char buffer[REASON_BYTES], message[2 * REASON_BYTES];
+    const char *reason;
     jclass class;
 
     (void)self, (void)fd;
     if (msync((void *)(uintptr_t)address_of, (size_t)count, MS_SYNC) == 0)
         return;
+    reason = strerror_r(errno, buffer, sizeof(buffer));
+    (void)snprintf(message, sizeof(message), "%s (msync with parameter MS_SYNC failed)", reason);
     class = (*jni)->FindClass(jni, "java/io/IOException");
     if (class)
-        (*jni)->ThrowNew(jni, class, strerror_r(errno, reason, sizeof(reason)));
+        (*jni)->ThrowNew(jni, class, message);
 }
 
 VOID_WRAPPER(FORCE_MAPPED, (JNIEnv * jni, jclass self, jobject fd, jlong address_of, jlong count),
