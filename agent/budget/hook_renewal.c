@@ -144,8 +144,17 @@ static bool is_locks_change_due(const struct hook_renewal *renewal, const struct
            (!renewal->locks_ns || now_ns - renewal->locks_ns >= LOCKS_PAUSE_NS);
 }
 
+static void note_hooked(const struct hook_renewal *renewal, struct lock_holds *holds)
+{
+    if (renewal->owners_wanted && !atomic_load(&renewal->changing) &&
+        !atomic_load(&holds->hooked_ns))
+        atomic_store(&holds->hooked_ns, ledger_time__now_ns(renewal->time));
+}
+
 void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks)
 {
+    if (locks)
+        note_hooked(renewal, &locks->holds);
     if (!locks || !atomic_load(renewal->profiling) || atomic_load(&renewal->changing) ||
         !is_locks_change_due(renewal, locks))
         return;

@@ -34,6 +34,7 @@ enum opcode {
     OP_ICONST_M1 = 0x02,
     OP_ICONST_0 = 0x03,
     OP_ICONST_1 = 0x04,
+    OP_ICONST_2 = 0x05,
     OP_ICONST_3 = 0x06,
     OP_ICONST_4 = 0x07,
     OP_LCONST_0 = 0x09,

@@ -17,14 +17,18 @@ static void add_hold_hook(struct class_writer *out, uint32_t name, uint8_t nativ
     made_class__add_method(out, &hook, HOOKS_FORCE_INLINE);
 }
 
-/* if (UNHEARD[0] == 0 && (lock instanceof AbstractQueuedSynchronizer ? … : …)) owned(lock); */
+/* if (UNHEARD[0] == 0 && (UNHEARD[1] != 0 || (lock instanceof AbstractQueuedSynchronizer ? … : …)))
+ *     owned(lock); */
 static void add_owning(struct class_writer *out)
 {
     /* clang-format off */
     static const uint8_t code[] = {
         OP_GETSTATIC,                 0, HOOKS_UNHEARD_FIELD,
         OP_ICONST_0, OP_BALOAD,
-        OP_IFNE,                      0, 44, /* the end */
+        OP_IFNE,                      0, 52, /* the end */
+        OP_GETSTATIC,                 0, HOOKS_UNHEARD_FIELD,
+        OP_ICONST_1, OP_BALOAD,
+        OP_IFNE,                      0, 40, /* the call */
         OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LOCK_CLASS,
         OP_IFEQ,                      0, 16, /* the second alternative */
         OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LOCK_CLASS,

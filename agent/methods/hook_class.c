@@ -150,7 +150,7 @@ static void add_initialiser(struct class_writer *out)
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_MUTED_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_INTS,   OP_PUTSTATIC, 0, HOOKS_COUNTERS_FIELD,
-        OP_ICONST_1,         OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_UNHEARD_FIELD,
+        OP_ICONST_2,         OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_UNHEARD_FIELD,
         OP_INVOKESTATIC, 0, HOOKS_GET_UNSAFE_METHOD, OP_PUTSTATIC, 0, HOOKS_UNSAFE_FIELD,
         OP_GETSTATIC, 0, HOOKS_UNSAFE_FIELD,
         OP_LDC, HOOKS_THREAD_CLASS, OP_LDC, HOOKS_TID_NAME,
@@ -434,6 +434,11 @@ void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t sl
 void hook_class__hear_holds(const struct hook_class *class, JNIEnv *jni, bool heard)
 {
     set(jni, class->unheard, 0, !heard);
+}
+
+void hook_class__hear_all_locks(const struct hook_class *class, JNIEnv *jni, bool heard)
+{
+    set(jni, class->unheard, 1, heard);
 }
 
 int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot)

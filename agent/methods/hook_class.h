@@ -40,7 +40,7 @@
  *     public static native void polling(Object poller);           it waits for I/O, until …
  *     public static native void polled();
  *     public static native void activity(Object apiClass);        it is being initialised
- *     static final byte[] UNHEARD = new byte[1];
+ *     static final byte[] UNHEARD = new byte[2];
  *
  *     @ForceInline public static void acquired()  { if (UNHEARD[0] == 0) entered(); }
  *     @ForceInline public static void released()  { if (UNHEARD[0] == 0) exited(); }
@@ -49,8 +49,9 @@
  *     public static native void exited();        … and exited
  *     public static native void exiting();       … is about to be exited
  *     @ForceInline public static void owning(Object lock) {    a Lock gets, or loses, its owner
- *         if (UNHEARD[0] == 0 && lock instanceof AbstractQueuedSynchronizer ? … .hasContended()
- *             : lock instanceof AbstractQueuedLongSynchronizer && … .hasContended())
+ *         if (UNHEARD[0] == 0 && (UNHEARD[1] != 0 ||
+ *             (lock instanceof AbstractQueuedSynchronizer ? … .hasContended()
+ *              : lock instanceof AbstractQueuedLongSynchronizer && … .hasContended())))
  *                 owned(lock);
  *     }
  *     public static native void owned(Object lock);
@@ -153,6 +154,9 @@ void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t sl
 
 /* Whether the hooks of holds of locks call their natives. */
 void hook_class__hear_holds(const struct hook_class *class, JNIEnv *jni, bool heard);
+
+/* Whether they do so for Locks that have an owner and were never contended, too. */
+void hook_class__hear_all_locks(const struct hook_class *class, JNIEnv *jni, bool heard);
 
 /* The silent calls left until `hot` is called; zero or negative once `hot` is due. */
 int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot);

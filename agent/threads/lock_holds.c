@@ -4,6 +4,8 @@
 #include "agent/threads/lock_waits.h"
 #include "agent/threads/thread_events.h"
 
+#define ALL_LOCKS_ENDING UINT64_MAX /* in place of a time: no thread may begin it meanwhile */
+
 static ledger_ref ref_of(const struct java_threads *threads, const struct kernel_thread *mine)
 {
     return ledger__ref(threads->ledger, mine->thread);
@@ -53,6 +55,26 @@ void lock_holds__hear(const struct java_threads *threads, JNIEnv *jni, bool hear
     hook_class__hear_holds(threads->quotas->hook_class, jni, heard);
     atomic_store(&holds->is_unheard, !heard);
     atomic_store(&holds->is_switching, false);
+}
+
+void lock_holds__hear_all(struct java_threads *threads, JNIEnv *jni, uint64_t now_ns)
+{
+    uint64_t none = 0;
+
+    if (!atomic_compare_exchange_strong(&threads->locks->holds.all_ns, &none, now_ns))
+        return;
+    hook_class__hear_all_locks(threads->quotas->hook_class, jni, true);
+}
+
+void lock_holds__end_all(struct java_threads *threads, JNIEnv *jni, uint64_t now_ns)
+{
+    uint64_t since_ns = atomic_load_explicit(&threads->locks->holds.all_ns, memory_order_relaxed);
+
+    if (!since_ns || since_ns > now_ns || now_ns - since_ns < ALL_LOCKS_NS ||
+        !atomic_compare_exchange_strong(&threads->locks->holds.all_ns, &since_ns, ALL_LOCKS_ENDING))
+        return;
+    hook_class__hear_all_locks(threads->quotas->hook_class, jni, false);
+    atomic_store(&threads->locks->holds.all_ns, 0);
 }
 
 struct kernel_thread *lock_holds__heard(struct java_threads *threads, JNIEnv *jni)

@@ -30,12 +30,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ALL_LOCKS_NS 10000000000u
+
 /* Zero the struct to begin. */
 struct lock_holds {
     _Atomic bool locks_wanted;   /* AbstractOwnableSynchronizer is to get its hook */
+    _Atomic uint64_t hooked_ns;  /* it had it then; 0: not yet */
     _Atomic bool classes_wanted; /* there are new classes with CLASS_CONTENDED */
     _Atomic bool is_unheard;     /* the hooks of holds call their natives no more, … */
     _Atomic bool is_switching;   /* … or a thread is about to change that */
+    _Atomic uint64_t
+        all_ns; /* they tell of all Locks since then, contended or not; 0: they do not */
     struct hold_table table;
 };
 
@@ -48,6 +53,11 @@ static inline bool lock_holds__are_heard(const struct java_threads *threads)
  * no room for them. A lock that was contended once may be taken millions of times a second. Where
  * locks are known. Any thread that may call JNI. */
 void lock_holds__hear(const struct java_threads *threads, JNIEnv *jni, bool heard);
+
+/* From now on hooks tell of Locks that were never contended, too, for ALL_LOCKS_NS: that costs
+ * where locks are not contended. Then end is to be called. */
+void lock_holds__hear_all(struct java_threads *threads, JNIEnv *jni, uint64_t now_ns);
+void lock_holds__end_all(struct java_threads *threads, JNIEnv *jni, uint64_t now_ns);
 
 /* For hooks: the calling Java thread has entered a monitor; has exited one; is about to leave a
  * synchronized method. */

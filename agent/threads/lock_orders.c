@@ -15,8 +15,9 @@ struct held_locks {
     struct lock_identity locks[HELD_MOST];
     jint depths[HELD_MOST]; /* of the frames that took the locks, from the top of the stack */
     uint32_t count;
-    struct lock_identity owned[HELD_MOST]; /* Locks, whose order is not known */
+    struct lock_identity owned[HELD_MOST]; /* Locks, whose order is not known; some have no class */
     uint32_t owned_count;
+    uint32_t flags; /* enum ledger_order_flag */
 };
 
 /* The thread took locks[1] while it had locks[0], and the gates before both, or nobody knows when.
@@ -26,6 +27,7 @@ struct order_seen {
     jint depths[2]; /* -1: not known */
     struct lock_identity gates[ORDER_GATES];
     uint32_t gate_count;
+    uint32_t flags; /* enum ledger_order_flag */
 };
 
 void lock_orders__init(struct lock_orders *orders)
@@ -144,6 +146,7 @@ static uint64_t key_of(const struct order_seen *seen, uint64_t java_id)
 
     for (uint32_t i = 0; i < seen->gate_count; i++)
         key = mix_lock(key, &seen->gates[i]);
+    key = mix(key, seen->flags);
     return key ? key : 1;
 }
 
@@ -172,7 +175,8 @@ static ledger_ref add(struct java_threads *threads, JNIEnv *jni, const struct or
 {
     struct ledger *ledger = threads->ledger;
     struct ledger_order order = {.first_ns = ledger_time__now_ns(&mine->setup->time),
-                                 .thread_id = mine->thread->java_id};
+                                 .thread_id = mine->thread->java_id,
+                                 .flags = seen->flags};
     ledger_ref ref =
         ledger__is_tight(ledger)
             ? 0
@@ -198,6 +202,47 @@ static ledger_ref add(struct java_threads *threads, JNIEnv *jni, const struct or
     return ref;
 }
 
+static bool is_gate(const struct order_seen *seen, uint32_t identity)
+{
+    for (uint32_t i = 0; i < seen->gate_count; i++)
+        if (seen->gates[i].identity == identity)
+            return true;
+    return false;
+}
+
+/* Another thread took the locks in the other order, and no gate is known. */
+static bool contradicts(const struct ledger_order *record, const struct order_seen *seen,
+                        uint64_t java_id)
+{
+    if (record->thread_id == java_id || record->identity[0] != seen->locks[1].identity ||
+        record->identity[1] != seen->locks[0].identity)
+        return false;
+    for (unsigned i = 0; i < ORDER_GATES && record->gate[i]; i++)
+        if (is_gate(seen, record->gate[i]))
+            return false;
+    return true;
+}
+
+/* Hooks tell whether a Lock guards both orders. They cost where Locks are not contended, too. */
+static void want_locks(struct java_threads *threads, const struct order_seen *seen,
+                       uint64_t java_id)
+{
+    struct lock_orders *orders = &threads->locks->orders;
+    struct lock_holds *holds = &threads->locks->holds;
+
+    if (threads->events != LEDGER_EVENTS_INSTRUMENT || seen->flags & ORDER_LOCKS_KNOWN)
+        return;
+    for (unsigned i = 0; i < LOCK_ORDER_SLOTS; i++) {
+        ledger_ref ref = atomic_load_explicit(&orders->slots[i], memory_order_acquire);
+
+        if (!ref || !contradicts(ledger__at(threads->ledger, ref), seen, java_id))
+            continue;
+        atomic_store_explicit(&holds->locks_wanted, true, memory_order_relaxed);
+        atomic_store_explicit(&orders->locks_wanted, true, memory_order_relaxed);
+        return;
+    }
+}
+
 /* A thread that loses a race for a slot leaves a record behind that says the same once more. */
 static void note(struct java_threads *threads, JNIEnv *jni, const struct order_seen *seen,
                  const struct kernel_thread *mine)
@@ -217,8 +262,10 @@ static void note(struct java_threads *threads, JNIEnv *jni, const struct order_s
 
             if (made && atomic_compare_exchange_strong(slot, &ref, made))
                 ref = made;
-            if (made)
+            if (made) {
                 atomic_fetch_add(&orders->count, 1);
+                want_locks(threads, seen, mine->thread->java_id);
+            }
         }
         if (!ref)
             break;
@@ -252,7 +299,8 @@ static void note_held(struct java_threads *threads, JNIEnv *jni, const struct ke
                       const struct held_locks *held, uint32_t first, uint32_t second)
 {
     struct order_seen seen = {.locks = {held->locks[first], held->locks[second]},
-                              .depths = {held->depths[first], held->depths[second]}};
+                              .depths = {held->depths[first], held->depths[second]},
+                              .flags = held->flags};
 
     if (add_gates(&seen, held->locks, first) && add_gates(&seen, held->owned, held->owned_count))
         note(threads, jni, &seen, mine);
@@ -266,9 +314,10 @@ static void note_owned(struct java_threads *threads, JNIEnv *jni, const struct k
 
     for (uint32_t i = 0; i < held->owned_count; i++) {
         struct order_seen seen = {.locks = {held->owned[i], held->locks[last]},
-                                  .depths = {-1, held->depths[last]}};
+                                  .depths = {-1, held->depths[last]},
+                                  .flags = held->flags};
 
-        if (held->owned[i].identity != held->locks[last].identity &&
+        if (held->owned[i].class_name && held->owned[i].identity != held->locks[last].identity &&
             add_gates(&seen, held->locks, last) && add_gates(&seen, held->owned, held->owned_count))
             note(threads, jni, &seen, mine);
     }
@@ -283,11 +332,46 @@ static bool is_last(struct java_threads *threads, JNIEnv *jni, const struct held
     return held->count && lock.identity == held->locks[held->count - 1].identity;
 }
 
+/* Since all Locks are told of, and were heard, for some time. */
+static bool knows_locks(struct java_threads *threads, uint64_t now_ns)
+{
+    struct lock_orders *orders = &threads->locks->orders;
+    uint64_t since_ns = atomic_load(&threads->locks->holds.all_ns);
+    uint32_t round = atomic_load(&threads->holds_round);
+
+    if (!since_ns || since_ns > now_ns || !lock_holds__are_heard(threads))
+        return false;
+    if (atomic_exchange(&orders->round, round) != round)
+        atomic_store(&orders->round_ns, now_ns);
+    if (atomic_load(&orders->round_ns) > since_ns)
+        since_ns = atomic_load(&orders->round_ns);
+    return now_ns >= since_ns + LOCKS_KNOWN_NS;
+}
+
+/* Once the hooks are there; not for ever. */
+static void hear_all_locks(struct java_threads *threads, JNIEnv *jni, uint64_t now_ns)
+{
+    struct lock_orders *orders = &threads->locks->orders;
+
+    lock_holds__end_all(threads, jni, now_ns);
+    if (!atomic_load(&threads->locks->holds.hooked_ns) ||
+        !atomic_exchange(&orders->locks_wanted, false))
+        return;
+    if (!atomic_load(&threads->locks->holds.all_ns) &&
+        atomic_fetch_add(&orders->times, 1) < ALL_LOCKS_TIMES)
+        lock_holds__hear_all(threads, jni, now_ns);
+}
+
 static void look(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
                  const struct lock_identity *next, jobject entered)
 {
+    uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
     struct held_locks held;
 
+    if (atomic_load_explicit(&threads->locks->orders.locks_wanted, memory_order_relaxed) ||
+        atomic_load_explicit(&threads->locks->holds.all_ns, memory_order_relaxed))
+        hear_all_locks(threads, jni, now_ns);
+    held.flags = knows_locks(threads, now_ns) ? ORDER_LOCKS_KNOWN : 0;
     held.owned_count = owned_holds__list(threads, mine, held.owned, HELD_MOST);
     find_held(threads, jni, &held, next != NULL || held.owned_count);
     if (next)

@@ -67,6 +67,8 @@ void owned_holds__tell(struct java_threads *threads, JNIEnv *jni, jobject lock)
     if (!mine || !threads->locks->exclusive_owner)
         return;
     began = timed_hooks__begin(&mine->times.holds);
+    if (atomic_load_explicit(&threads->locks->holds.all_ns, memory_order_relaxed))
+        lock_holds__end_all(threads, jni, lock_holds__now(mine));
     change_owner(threads, jni, mine, lock);
     timed_hooks__end(&mine->times.holds, began);
 }
@@ -82,11 +84,9 @@ uint32_t owned_holds__list(const struct java_threads *threads, const struct kern
     for (unsigned i = 0; of && i < HOLDS_OPEN && count < most; i++) {
         uint32_t identity = of->locks[i].lock.identity;
 
-        if (!of->locks[i].since_ns)
-            continue;
-        locks[count] = (struct lock_identity){
-            BLOCK_PARK, lock_blocks__class_of(&threads->locks->blocks, identity), identity};
-        count += locks[count].class_name != 0;
+        if (of->locks[i].since_ns)
+            locks[count++] = (struct lock_identity){
+                BLOCK_PARK, lock_blocks__class_of(&threads->locks->blocks, identity), identity};
     }
     return count;
 }

@@ -14,11 +14,12 @@
 #include <jni.h>
 #include <stdint.h>
 
-/* For hooks: a Lock that was contended once is about to get an owner, or to lose it. */
+/* For hooks: a Lock that was contended once, or any (lock_holds__hear_all), is about to get an
+ * owner, or to lose it. */
 void owned_holds__tell(struct java_threads *threads, JNIEnv *jni, jobject lock);
 
-/* The Locks that the calling thread holds, as far as hooks have told of them and somebody has
- * waited for them: how many of `most`, in no order. */
+/* The Locks that the calling thread holds, as far as hooks have told of them: how many of `most`,
+ * in no order. One that nobody has waited for has no class. */
 uint32_t owned_holds__list(const struct java_threads *threads, const struct kernel_thread *mine,
                            struct lock_identity *locks, uint32_t most);
 

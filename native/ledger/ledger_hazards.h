@@ -39,6 +39,10 @@ struct ledger_stuck {
     uint32_t reserved_end[14];
 };
 
+enum ledger_order_flag {
+    ORDER_LOCKS_KNOWN = 1u << 0, /* the Locks that the thread held are among the gates */
+};
+
 /* One thread took a lock while it held another one: that order was seen. */
 struct ledger_order {
     uint64_t key; /* of both locks, the gates and the thread; 0: not filled in */
@@ -55,7 +59,8 @@ struct ledger_order {
                                            HAZARD_FRAMES if the path does not reach it */
     ledger_ref path[HAZARD_FRAMES]; /* strings; from the frame that took the second lock outwards */
     uint32_t process;               /* in a merge: the number of its input, from 1 */
-    uint32_t reserved_end[7];
+    uint32_t flags;                 /* enum ledger_order_flag */
+    uint32_t reserved_end[6];
 };
 
 _Static_assert(sizeof(struct ledger_stuck) % LEDGER_CELL_BYTES == 0, "whole cells");

@@ -22,7 +22,7 @@ DEADLOCKS = [
      "waiting_ns": [S, S], "since_ns": EPOCH + 9 * S, "found_ns": EPOCH + 10 * S, "ends_by_itself": False,
      "behind": [True, False]},
 ]
-ORDERS = [{"locks": ["A@41", "B@42"], "threads": ["left", "right"], "counts": [3, 3],
+ORDERS = [{"locks": ["A@41", "B@42"], "threads": ["left", "right"], "counts": [3, 3], "locks_known": True,
            "paths": [["app.L.outer", "app.L.inner"], ["app.R.outer", "app.R.inner"]]}]
 INVERSIONS = [{"lock": "app.Rank@1", "waiter": "high", "waiter_priority": 8, "holder": "low", "holder_priority": 2,
                "count": 2, "wait_ns": 40 * MS, "wait_max_ns": 30 * MS, "paths": [RUN, RUN]}]

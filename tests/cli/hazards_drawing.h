@@ -73,6 +73,7 @@ static inline void hazards__order(struct drawing *drawing, const struct drawn_or
         .identity = {(uint32_t)*drawn->held, (uint32_t)*drawn->taken},
         .kind = {BLOCK_MONITOR, BLOCK_MONITOR},
         .held_frame = 1,
+        .flags = ORDER_LOCKS_KNOWN,
     };
     if (drawn->gate) {
         order->gate_class[0] = drawing__string(drawing, drawn->gate);

@@ -397,6 +397,15 @@ public class Hazards {
         }
     }
 
+    static final Object FIRST = new A();
+    static final Object SECOND = new B();
+
+    /** The same two monitors in both orders, one after the other. Nobody waits for the gate. */
+    static void guardedOrders(Held gate, String name) throws Exception {
+        await(start(name + "-forward", false, () -> gate.with(() -> inOrder(monitor(FIRST), monitor(SECOND)))));
+        await(start(name + "-backward", false, () -> gate.with(() -> inOrder(monitor(SECOND), monitor(FIRST)))));
+    }
+
     static Thread ranked(String name, int priority, Starts.Work work) throws Exception {
         Thread thread = new Thread(Starts.quietly(work), name + "-" + priority);
         thread.setPriority(priority);
@@ -483,6 +492,12 @@ public class Hazards {
                 return "done";
             case "gated":
                 bothOrders(monitor(new C()), "gated");
+                return "done";
+            case "guarded":
+                guardedOrders(GATE, "guarded");
+                return "done";
+            case "unguarded":
+                guardedOrders(action -> action.run(), "unguarded");
                 return "done";
             case "priorities":
                 wait("inverted", 2, 8);

@@ -31,6 +31,7 @@ def hazards(test):
     no_deadlocks(test)
     orders(test)
     orders_of_locks(test)
+    orders_behind_lock(test)
     priorities(test)
     sampled.check_unless_chance(test, lambda _: convoys(test))
 
@@ -307,6 +308,27 @@ def orders_of_locks(test):
     for pair in view["lock_order"]:
         test.check(set(pair["threads"]) == {"free-forward", "free-backward"}, f"{pair}")
     test.check(not view["deadlocks"], f"{view}")
+
+
+def orders_behind_lock(test):
+    """A Lock that nobody ever waits for guards both orders: that is known a little after they were seen first, and
+    until then the report says that it is not known."""
+    with running(test, "Hazards", agent=agent(test, events="instrument")) as program:
+        program.ask("guarded")
+        pairs = live(program)["lock_order"]
+        test.check([pair["locks_known"] for pair in pairs] == [False], f"seen once: {pairs}")
+        text = program.done("report", "--view", "hazards")
+        test.check("or a Lock guards both" in text, text)
+        test.wait_until(lambda: program.ask("guarded") and not live(program)["lock_order"], "a Lock guards both orders")
+        test.check(program.treadle("report", "--check", "hazards").status == 0, "a Lock guards both orders")
+        pairs = test.wait_until(lambda: program.ask("unguarded") and known(live(program)["lock_order"]),
+                                "no Lock guards them")
+        test.check(any(thread.startswith("unguarded-") for thread in pairs[0]["threads"]), f"{pairs}")
+        test.check(program.treadle("report", "--check", "hazards").status == 3, "locks in both orders")
+
+
+def known(pairs):
+    return [pair for pair in pairs if pair["locks_known"]]
 
 
 def priorities(test):

@@ -97,6 +97,47 @@ static void a_common_gate_makes_it_none(void **state)
     count(&drawing, 0, 1, 0);
 }
 
+static struct ledger_order *seen_in(struct drawing *drawing, struct ledger_order *made,
+                                    const char *method, uint32_t flags, uint32_t gate)
+{
+    made->path[0] = drawing__string(drawing, method);
+    made->flags = flags;
+    made->gate[0] = gate;
+    return made;
+}
+
+/* Nobody has waited for the gate, whose class is not known. */
+static void a_gate_that_is_known_later_makes_it_none(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    draw(&drawing);
+    (void)seen_in(&drawing, order(&drawing, 1, 10, 11), "forward", 0, 0);
+    (void)seen_in(&drawing, order(&drawing, 2, 11, 10), "backward", 0, 0);
+    (void)seen_in(&drawing, order(&drawing, 3, 10, 11), "forward", ORDER_LOCKS_KNOWN, 1);
+    seen_in(&drawing, order(&drawing, 4, 11, 10), "backward", ORDER_LOCKS_KNOWN, 1)->gate_class[0] =
+        drawing__string(&drawing, "Gate");
+    count(&drawing, 0, 0, 0);
+}
+
+static void another_path_may_have_no_gate(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    draw(&drawing);
+    (void)seen_in(&drawing, order(&drawing, 1, 10, 11), "forward", 0, 0);
+    (void)seen_in(&drawing, order(&drawing, 2, 11, 10), "other", 0, 0);
+    (void)seen_in(&drawing, order(&drawing, 1, 10, 11), "forward", ORDER_LOCKS_KNOWN, 1);
+    (void)seen_in(&drawing, order(&drawing, 2, 11, 10), "backward", ORDER_LOCKS_KNOWN, 1);
+    struct report_model *model = drawn__load(&drawing);
+    struct report_hazards *hazards = report_hazards__new(model);
+    assert_int_equal(hazards->pair_count, 1);
+    assert_false(hazards->pairs[0].is_sure);
+    report_hazards__free(hazards);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 /* Of one process; and locks without an identity are any locks of the class. */
 static void other_locks_are_none(void **state)
 {
@@ -156,6 +197,8 @@ int main(void)
         cmocka_unit_test(nothing),
         cmocka_unit_test(a_pair_needs_two_threads_and_both_orders),
         cmocka_unit_test(a_common_gate_makes_it_none),
+        cmocka_unit_test(a_gate_that_is_known_later_makes_it_none),
+        cmocka_unit_test(another_path_may_have_no_gate),
         cmocka_unit_test(other_locks_are_none),
         cmocka_unit_test(many_of_the_same_locks),
         cmocka_unit_test(deadlocks_that_make_no_sense),

@@ -59,6 +59,7 @@ static void load_order(struct loader *loader, ledger_ref ref, struct report_orde
         .count = record->count,
         .thread_id = record->thread_id,
         .thread = loader__text(loader, record->thread, ref),
+        .knows_locks = record->flags & ORDER_LOCKS_KNOWN,
         .held_frame = record->held_frame,
     };
     for (unsigned i = 0; i < 2; i++)
@@ -164,11 +165,18 @@ static bool is_lock(const struct hazard_lock *a, const struct hazard_lock *b)
     return a->identity && compare_locks(a, b) == 0;
 }
 
+/* The class of a Lock that nobody has waited for is not known. */
+static bool is_gate(const struct hazard_lock *a, const struct hazard_lock *b)
+{
+    return is_lock(a, b) || (a->identity && a->identity == b->identity &&
+                             (!a->class_name.length || !b->class_name.length));
+}
+
 static bool share_gate(const struct report_order *a, const struct report_order *b)
 {
     for (uint32_t i = 0; i < a->gate_count; i++)
         for (uint32_t j = 0; j < b->gate_count; j++)
-            if (is_lock(&a->gates[i], &b->gates[j]))
+            if (is_gate(&a->gates[i], &b->gates[j]))
                 return true;
     return false;
 }
@@ -214,19 +222,52 @@ static bool contradict(const struct report_order *a, const struct report_order *
            !share_gate(a, b);
 }
 
-/* One pair for the same two locks. */
-static void find_pair(struct report_hazards *hazards, const struct sorted_order *orders,
-                      uint32_t count)
+static bool is_same_path(const struct hazard_path *a, const struct hazard_path *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (text__compare(a->frames[i], b->frames[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The same was seen once more, when all Locks were known. */
+static bool is_outdated(const struct report_order *order, const struct sorted_order *orders,
+                        uint32_t count)
+{
+    for (uint32_t i = 0; !order->knows_locks && i < count; i++)
+        if (orders[i].order->knows_locks && is_lock(&orders[i].order->locks[0], &order->locks[0]) &&
+            is_same_path(&orders[i].order->path, &order->path))
+            return true;
+    return false;
+}
+
+static bool find_pair(struct report_hazards *hazards, const struct sorted_order *orders,
+                      uint32_t count, bool is_sure)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = i + 1; j < count; j++) {
+            const struct report_order *a = orders[i].order, *b = orders[j].order;
+
+            if ((a->knows_locks && b->knows_locks) != is_sure || !contradict(a, b) ||
+                is_outdated(a, orders, count) || is_outdated(b, orders, count))
+                continue;
+            hazards->pairs[hazards->pair_count++] =
+                (struct hazard_pair){.orders = {a, b}, .is_sure = is_sure};
+            return true;
+        }
+    return false;
+}
+
+/* One pair for the same two locks; a sure one, if there is any. */
+static void find_best_pair(struct report_hazards *hazards, const struct sorted_order *orders,
+                           uint32_t count)
 {
     if (count > ORDERS_MOST)
         count = ORDERS_MOST;
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = i + 1; j < count; j++)
-            if (contradict(orders[i].order, orders[j].order)) {
-                hazards->pairs[hazards->pair_count++] =
-                    (struct hazard_pair){{orders[i].order, orders[j].order}};
-                return;
-            }
+    if (!find_pair(hazards, orders, count, true))
+        (void)find_pair(hazards, orders, count, false);
 }
 
 static void find_pairs(struct report_hazards *hazards, const struct report_model *model)
@@ -243,7 +284,7 @@ static void find_pairs(struct report_hazards *hazards, const struct report_model
         for (end = first + 1;
              end < count && are_about_the_same(orders[first].order, orders[end].order);)
             end++;
-        find_pair(hazards, &orders[first], end - first);
+        find_best_pair(hazards, &orders[first], end - first);
     }
     free(orders);
 }

@@ -4,7 +4,8 @@
  *
  * - A deadlock is what the agent found (struct ledger_stuck) and has not seen end.
  * - A pair of locks is one that a thread took in one order and another thread in the other, both
- *   without a common lock that they held before (struct ledger_order).
+ *   without a common lock that they held before (struct ledger_order). What was seen when nothing
+ *   was known of Locks does not count where the same was seen later, with all Locks known.
  * - A priority inversion is a thread that waited for a thread with a lower Java priority:
  *   INVERSION_LEAST_NS or more in one wait.
  * - A convoy is a lock that CONVOY_THREADS threads or more waited for CONVOY_WAITS times or more,
@@ -69,6 +70,7 @@ struct report_order {
     struct hazard_lock locks[2]; /* held, and taken then */
     struct hazard_lock gates[ORDER_GATES];
     uint32_t gate_count;
+    bool knows_locks;    /* all Locks that it held are among the gates */
     uint32_t held_frame; /* index in the path; >= path.count: not known */
     struct hazard_path path;
 };
@@ -82,6 +84,7 @@ struct hazard_deadlock {
 
 struct hazard_pair {
     const struct report_order *orders[2];
+    bool is_sure; /* no Lock guards both, as far as is known who held Locks */
 };
 
 struct hazard_inversion {

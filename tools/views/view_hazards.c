@@ -136,6 +136,9 @@ static void put_pairs(const struct view *view, const struct report_hazards *haza
                 screen__bold(&view->screen), screen__plain(&view->screen));
         put_order(view, hazards->pairs[i].orders[0]);
         put_order(view, hazards->pairs[i].orders[1]);
+        if (!hazards->pairs[i].is_sure)
+            fputs("  or a Lock guards both: it is not known which Locks the threads held\n",
+                  view->screen.out);
         fputc('\n', view->screen.out);
     }
 }
@@ -343,6 +346,7 @@ static json_t *pair_json(const struct hazard_pair *pair)
     json_object_set_new(object, "paths", paths);
     json_object_set_new(object, "threads", threads);
     json_object_set_new(object, "counts", counts);
+    json_object_set_new(object, "locks_known", json_boolean(pair->is_sure));
     return object;
 }
 
