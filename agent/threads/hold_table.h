@@ -24,6 +24,7 @@ struct open_hold {
     _Atomic bool is_contended;
     bool is_owned;    /* of a Lock: exclusively; … */
     bool is_shared;   /* … or also shared, … */
+    bool is_read;     /* … as a read lock, which keeps no other reader out, … */
     uint32_t depth;   /* … so many times, or permits, … */
     uint32_t waits;   /* … since there were so many waits (agent/threads/shared_holds.h), … */
     uint32_t foreign; /* … and so many releases by others */

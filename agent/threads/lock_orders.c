@@ -16,6 +16,7 @@ struct held_locks {
     jint depths[HELD_MOST]; /* of the frames that took the locks, from the top of the stack */
     uint32_t count;
     struct lock_identity owned[HELD_MOST]; /* Locks, whose order is not known; some have no class */
+    bool are_read[HELD_MOST];              /* … or keep no other reader out */
     uint32_t owned_count;
     uint32_t flags; /* enum ledger_order_flag */
 };
@@ -218,7 +219,7 @@ static bool contradicts(const struct ledger_order *record, const struct order_se
         record->identity[1] != seen->locks[0].identity)
         return false;
     for (unsigned i = 0; i < ORDER_GATES && record->gate[i]; i++)
-        if (is_gate(seen, record->gate[i]))
+        if (is_gate(seen, record->gate[i]) && !(record->flags & (uint32_t)ORDER_READ_GATE << i))
             return false;
     return true;
 }
@@ -280,8 +281,9 @@ static void note(struct java_threads *threads, JNIEnv *jni, const struct order_s
 
 /* ---- looks ---- */
 
-/* False: there are more gates than a record has room for. */
-static bool add_gates(struct order_seen *seen, const struct lock_identity *gates, uint32_t count)
+/* are_read: NULL: none of them. False: there are more gates than a record has room for. */
+static bool add_gates(struct order_seen *seen, const struct lock_identity *gates,
+                      const bool *are_read, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (gates[i].identity == seen->locks[0].identity ||
@@ -289,6 +291,8 @@ static bool add_gates(struct order_seen *seen, const struct lock_identity *gates
             continue;
         if (seen->gate_count == ORDER_GATES)
             return false;
+        if (are_read && are_read[i])
+            seen->flags |= (uint32_t)ORDER_READ_GATE << seen->gate_count;
         seen->gates[seen->gate_count++] = gates[i];
     }
     return true;
@@ -302,7 +306,8 @@ static void note_held(struct java_threads *threads, JNIEnv *jni, const struct ke
                               .depths = {held->depths[first], held->depths[second]},
                               .flags = held->flags};
 
-    if (add_gates(&seen, held->locks, first) && add_gates(&seen, held->owned, held->owned_count))
+    if (add_gates(&seen, held->locks, NULL, first) &&
+        add_gates(&seen, held->owned, held->are_read, held->owned_count))
         note(threads, jni, &seen, mine);
 }
 
@@ -318,7 +323,8 @@ static void note_owned(struct java_threads *threads, JNIEnv *jni, const struct k
                                   .flags = held->flags};
 
         if (held->owned[i].class_name && held->owned[i].identity != held->locks[last].identity &&
-            add_gates(&seen, held->locks, last) && add_gates(&seen, held->owned, held->owned_count))
+            add_gates(&seen, held->locks, NULL, last) &&
+            add_gates(&seen, held->owned, held->are_read, held->owned_count))
             note(threads, jni, &seen, mine);
     }
 }
@@ -372,7 +378,7 @@ static void look(struct java_threads *threads, JNIEnv *jni, const struct kernel_
         atomic_load_explicit(&threads->locks->holds.all_ns, memory_order_relaxed))
         hear_all_locks(threads, jni, now_ns);
     held.flags = knows_locks(threads, now_ns) ? ORDER_LOCKS_KNOWN : 0;
-    held.owned_count = owned_holds__list(threads, mine, held.owned, HELD_MOST);
+    held.owned_count = owned_holds__list(threads, mine, held.owned, held.are_read, HELD_MOST);
     find_held(threads, jni, &held, next != NULL || held.owned_count);
     if (next)
         hold(&held, next, 0);

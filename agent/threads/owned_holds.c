@@ -19,7 +19,7 @@ static void begin_lock(struct java_threads *threads, struct kernel_thread *mine,
         hold->monitor = 0;
         hold->lock.identity = identity;
         hold->is_owned = true;
-        hold->is_shared = false;
+        hold->is_shared = hold->is_read = false;
         hold->depth = 0;
         atomic_store(&hold->is_contended, had_to_wait);
         hold->since_ns = lock_holds__now(mine);
@@ -75,7 +75,7 @@ void owned_holds__tell(struct java_threads *threads, JNIEnv *jni, jobject lock)
 
 /* Where holds are not heard, an entry may be of what was released since. */
 uint32_t owned_holds__list(const struct java_threads *threads, const struct kernel_thread *mine,
-                           struct lock_identity *locks, uint32_t most)
+                           struct lock_identity *locks, bool *are_read, uint32_t most)
 {
     const struct thread_holds *of =
         lock_holds__are_heard(threads) ? lock_holds__entry(threads, mine, false) : NULL;
@@ -84,9 +84,11 @@ uint32_t owned_holds__list(const struct java_threads *threads, const struct kern
     for (unsigned i = 0; of && i < HOLDS_OPEN && count < most; i++) {
         uint32_t identity = of->locks[i].lock.identity;
 
-        if (of->locks[i].since_ns)
-            locks[count++] = (struct lock_identity){
-                BLOCK_PARK, lock_blocks__class_of(&threads->locks->blocks, identity), identity};
+        if (!of->locks[i].since_ns)
+            continue;
+        are_read[count] = of->locks[i].is_read && !of->locks[i].is_owned;
+        locks[count++] = (struct lock_identity){
+            BLOCK_PARK, lock_blocks__class_of(&threads->locks->blocks, identity), identity};
     }
     return count;
 }

@@ -12,6 +12,7 @@
 #include "native/thread/lock_blocks.h"
 
 #include <jni.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* For hooks: a Lock that was contended once, or any (lock_holds__hear_all), is about to get an
@@ -19,8 +20,9 @@
 void owned_holds__tell(struct java_threads *threads, JNIEnv *jni, jobject lock);
 
 /* The Locks that the calling thread holds, as far as hooks have told of them: how many of `most`,
- * in no order. One that nobody has waited for has no class. */
+ * in no order. One that nobody has waited for has no class. are_read: whether the thread has it by
+ * a read lock alone. */
 uint32_t owned_holds__list(const struct java_threads *threads, const struct kernel_thread *mine,
-                           struct lock_identity *locks, uint32_t most);
+                           struct lock_identity *locks, bool *are_read, uint32_t most);
 
 #endif

@@ -138,6 +138,7 @@ static void share(const struct sharing *sharing, struct open_hold *hold, uint32_
         hold->foreign = atomic_load_explicit(&sharing->lock->foreign, memory_order_relaxed);
     }
     hold->is_shared = true;
+    hold->is_read = sharing->nests;
     hold->depth += permits;
 }
 

@@ -41,6 +41,8 @@ struct ledger_stuck {
 
 enum ledger_order_flag {
     ORDER_LOCKS_KNOWN = 1u << 0, /* the Locks that the thread held are among the gates */
+    ORDER_READ_GATE = 1u << 1,   /* the first gate is read, which keeps no other reader out; shifted
+                                    left by i: the i-th one after it */
 };
 
 /* One thread took a lock while it held another one: that order was seen. */

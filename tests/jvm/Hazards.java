@@ -397,6 +397,7 @@ public class Hazards {
         }
     }
 
+    static final ReentrantReadWriteLock READ_GATE = new ReentrantReadWriteLock();
     static final Object FIRST = new A();
     static final Object SECOND = new B();
 
@@ -495,6 +496,11 @@ public class Hazards {
                 return "done";
             case "guarded":
                 guardedOrders(GATE, "guarded");
+                return "done";
+            case "read-guarded":
+                Thread writer = hold(lock(READ_GATE.writeLock()), "read-gate", 20);
+                await(hold(lock(READ_GATE.readLock()), "reader", 1), writer);
+                guardedOrders(lock(READ_GATE.readLock()), "read-guarded");
                 return "done";
             case "unguarded":
                 guardedOrders(action -> action.run(), "unguarded");

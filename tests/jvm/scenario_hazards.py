@@ -32,6 +32,7 @@ def hazards(test):
     orders(test)
     orders_of_locks(test)
     orders_behind_lock(test)
+    orders_behind_reads(test)
     priorities(test)
     sampled.check_unless_chance(test, lambda _: convoys(test))
 
@@ -325,6 +326,12 @@ def orders_behind_lock(test):
                                 "no Lock guards them")
         test.check(any(thread.startswith("unguarded-") for thread in pairs[0]["threads"]), f"{pairs}")
         test.check(program.treadle("report", "--check", "hazards").status == 3, "locks in both orders")
+
+
+def orders_behind_reads(test):
+    """A lock that both threads read guards nothing."""
+    with running(test, "Hazards", agent=agent(test, events="instrument")) as program:
+        test.wait_until(lambda: program.ask("read-guarded") and known(live(program)["lock_order"]), "nothing guards them")
 
 
 def known(pairs):

@@ -120,6 +120,18 @@ static void a_gate_that_is_known_later_makes_it_none(void **state)
     count(&drawing, 0, 0, 0);
 }
 
+static void readers_keep_no_readers_out(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    draw(&drawing);
+    (void)seen_in(&drawing, order(&drawing, 1, 10, 11), "read", ORDER_READ_GATE, 1);
+    (void)seen_in(&drawing, order(&drawing, 2, 11, 10), "read", ORDER_READ_GATE, 1);
+    (void)seen_in(&drawing, order(&drawing, 1, 20, 21), "read", ORDER_READ_GATE, 1);
+    (void)seen_in(&drawing, order(&drawing, 2, 21, 20), "written", 0, 1);
+    count(&drawing, 0, 1, 0);
+}
+
 static void another_path_may_have_no_gate(void **state)
 {
     struct drawing drawing;
@@ -199,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_common_gate_makes_it_none),
         cmocka_unit_test(a_gate_that_is_known_later_makes_it_none),
         cmocka_unit_test(another_path_may_have_no_gate),
+        cmocka_unit_test(readers_keep_no_readers_out),
         cmocka_unit_test(other_locks_are_none),
         cmocka_unit_test(many_of_the_same_locks),
         cmocka_unit_test(deadlocks_that_make_no_sense),

@@ -65,9 +65,11 @@ static void load_order(struct loader *loader, ledger_ref ref, struct report_orde
     for (unsigned i = 0; i < 2; i++)
         order->locks[i] =
             load_lock(loader, record->class_name[i], record->identity[i], record->kind[i], ref);
-    for (unsigned i = 0; i < ORDER_GATES && record->gate[i]; i++)
+    for (unsigned i = 0; i < ORDER_GATES && record->gate[i]; i++) {
+        order->are_read[i] = record->flags & (uint32_t)ORDER_READ_GATE << i;
         order->gates[order->gate_count++] =
             load_lock(loader, record->gate_class[i], record->gate[i], BLOCK_MONITOR, ref);
+    }
     load_path(loader, record->path, ref, &order->path);
 }
 
@@ -176,7 +178,7 @@ static bool share_gate(const struct report_order *a, const struct report_order *
 {
     for (uint32_t i = 0; i < a->gate_count; i++)
         for (uint32_t j = 0; j < b->gate_count; j++)
-            if (is_gate(&a->gates[i], &b->gates[j]))
+            if (is_gate(&a->gates[i], &b->gates[j]) && !(a->are_read[i] && b->are_read[j]))
                 return true;
     return false;
 }

@@ -70,8 +70,9 @@ struct report_order {
     struct hazard_lock locks[2]; /* held, and taken then */
     struct hazard_lock gates[ORDER_GATES];
     uint32_t gate_count;
-    bool knows_locks;    /* all Locks that it held are among the gates */
-    uint32_t held_frame; /* index in the path; >= path.count: not known */
+    bool are_read[ORDER_GATES]; /* these gates keep no other reader out */
+    bool knows_locks;           /* all Locks that it held are among the gates */
+    uint32_t held_frame;        /* index in the path; >= path.count: not known */
     struct hazard_path path;
 };
 
