@@ -348,7 +348,7 @@ static int begin(struct sampler *sampler)
 
     sampler->due_ns = 0;
     if (!error)
-        error = sample_handler__install(&sampler->signal, sampler->on_signal);
+        error = sample_handler__install(&sampler->signal, sampler->on_signal, NULL);
     if (error)
         return error;
     sampler->running_threads.signal = sampler->signal;

@@ -8,7 +8,8 @@
  *
  * A function of that type, what is waited for (enum ledger_metric), and what it takes; the latter
  * waits only where `may_wait` holds. A stream is read by the C library with none of the others, and
- * waits where its buffer is empty.
+ * waits where its buffer is empty. Functions that take signals are WAITING_CALL_TAKES where that is
+ * defined, too.
  */
 #ifndef TREADLE_WAITING_CALLS_H
 #define TREADLE_WAITING_CALLS_H
@@ -49,6 +50,10 @@ size_t __fread_chk(void *items, size_t room, size_t bytes, size_t count, FILE *s
 
 #endif
 
+#ifndef WAITING_CALL_TAKES
+#define WAITING_CALL_TAKES WAITING_CALL
+#endif
+
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name,cert-env33-c): the C library's
  * own names are reserved; nothing here is called that the program does not call
  */
@@ -69,12 +74,13 @@ WAITING_CALL(int, thrd_sleep, METRIC_SLEEP, (const struct timespec *asked, struc
 
 WAITING_CALL(int, pause, METRIC_PARK, (void), ())
 WAITING_CALL(int, sigsuspend, METRIC_PARK, (const sigset_t *mask), (mask))
-WAITING_CALL(int, sigwait, METRIC_PARK, (const sigset_t *signals, int *number), (signals, number))
-WAITING_CALL(int, sigwaitinfo, METRIC_PARK, (const sigset_t *signals, siginfo_t *info),
-             (signals, info))
-WAITING_CALL(int, sigtimedwait, METRIC_PARK,
-             (const sigset_t *signals, siginfo_t *info, const struct timespec *most),
-             (signals, info, most))
+WAITING_CALL_TAKES(int, sigwait, METRIC_PARK, (const sigset_t *signals, int *number),
+                   (signals, number))
+WAITING_CALL_TAKES(int, sigwaitinfo, METRIC_PARK, (const sigset_t *signals, siginfo_t *info),
+                   (signals, info))
+WAITING_CALL_TAKES(int, sigtimedwait, METRIC_PARK,
+                   (const sigset_t *signals, siginfo_t *info, const struct timespec *most),
+                   (signals, info, most))
 
 /* ---- files, pipes, sockets, terminals ---- */
 
@@ -235,3 +241,4 @@ WAITING_CALL(int, pclose, METRIC_IO_WAIT, (FILE * stream), (stream))
 
 #undef WAITING_CALL
 #undef WAITING_CALL_IF
+#undef WAITING_CALL_TAKES

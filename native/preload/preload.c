@@ -5,6 +5,7 @@
 #include "native/metrics/kernel_metrics.h"
 #include "native/preload/forks.h"
 #include "native/preload/host_program.h"
+#include "native/preload/signal_wrappers.h"
 #include "native/preload/upkeep.h"
 #include "native/proc/process_stat.h"
 #include "native/standard_files.h"
@@ -215,8 +216,10 @@ static void set_up(struct preload *preload)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    (void)number;
-    program_samples__take(preload_process.samples, info, context);
+    if (program_signal__is_profilers(&preload_process.signal, number, info))
+        program_samples__take(preload_process.samples, info, context);
+    else
+        program_signal__pass_on(&preload_process.signal, info, context);
 }
 
 /* Much of it is memory that only deep stacks touch. */
@@ -241,6 +244,8 @@ static void prepare_samples(struct preload *preload)
     samples->names = &preload->names;
     samples->scan = &preload->scan;
     samples->own_cost = &preload->own_cost;
+    preload->signal.sigaction = signal_wrappers__sigaction();
+    samples->program_signal = &preload->signal;
     samples->on_signal = on_signal;
     samples->interval_ns = preload->options.interval_ns;
     samples->wanted_clock = preload->options.sample_clock;
@@ -439,6 +444,7 @@ static bool is_nothing_yet(struct preload *preload)
  * from here on. */
 void preload__before_exec(struct preload *preload)
 {
+    program_signal__before_exec(&preload->signal);
     if (!is_own_process(preload))
         return;
     if (is_nothing_yet(preload)) {
@@ -455,6 +461,7 @@ void preload__after_failed_exec(struct preload *preload)
 {
     uint64_t ticks;
 
+    program_signal__after_failed_exec(&preload->signal);
     if (is_own_process(preload) && process_start__read(preload->pid, &ticks) == 0)
         __atomic_store_n(&preload->ledger.header->start_ticks, ticks, __ATOMIC_RELEASE);
 }

@@ -57,6 +57,7 @@ struct preload {
     struct function_budget budget;
     struct preload_threads threads;
     struct program_samples *samples; /* NULL: none were asked for */
+    struct program_signal signal;    /* that asks for samples; the program's once it is known */
     struct job_handoff jobs;         /* of the profiler's own thread */
     struct thread_folder folder;     /* the next ones are that thread's alone */
     struct call_tree folder_tree;

@@ -32,6 +32,18 @@ static void note(struct program_samples *samples, int clock_error)
     header->kernel_symbol_error = -kernel_symbols__check("/proc/kallsyms");
 }
 
+/* In the child of a fork it is there already. */
+static int take_signal(struct program_samples *samples)
+{
+    struct sigaction before = {.sa_handler = SIG_DFL};
+    bool is_first = !samples->signal;
+    int error = sample_handler__install(&samples->signal, samples->on_signal, &before);
+
+    if (!error && is_first)
+        program_signal__begin(samples->program_signal, samples->signal, &before);
+    return error;
+}
+
 int program_samples__begin(struct program_samples *samples)
 {
     int clock_error = 0, error;
@@ -43,11 +55,13 @@ int program_samples__begin(struct program_samples *samples)
     samples->pool.ledger = samples->ledger;
     samples->clock =
         sample_timer__choose(samples->wanted_clock, samples->interval_ns, &clock_error);
-    error = sample_handler__install(&samples->signal, samples->on_signal);
+    error = take_signal(samples);
     if (error)
         return error;
     note(samples, clock_error);
+    atomic_store(&samples->program_signal->measured_by, gettid());
     own_cost__measure_delivery(samples->own_cost, samples->signal);
+    atomic_store(&samples->program_signal->measured_by, 0);
     sample_time__start(&samples->merge_time, ledger_time__now_ns(samples->time));
     atomic_store(&samples->running, true);
     preload_threads__sample(samples->threads, samples->clock, samples->signal,

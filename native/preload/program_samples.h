@@ -11,6 +11,7 @@
 #include "native/host/own_cost.h"
 #include "native/preload/function_names.h"
 #include "native/preload/preload_thread.h"
+#include "native/preload/program_signal.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/sampling/sample_handler.h"
 #include "native/sampling/sample_time.h"
@@ -32,6 +33,7 @@ struct program_samples {
     struct function_names *names;
     const struct process_scan *scan;
     struct own_cost *own_cost;
+    struct program_signal *program_signal;
     sample_handler on_signal; /* calls program_samples__take */
     uint64_t interval_ns;
     enum ledger_sample_clock wanted_clock; /* NONE: as the interval requires */

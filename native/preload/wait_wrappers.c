@@ -17,4 +17,6 @@ WAITS(int, epoll_pwait2, METRIC_IO_WAIT,
 
 #define WAITING_CALL    WAITS
 #define WAITING_CALL_IF WAITS_IF
+/* native/preload/signal_wrappers.c */
+#define WAITING_CALL_TAKES(type, name, reason, parameters, arguments)
 #include "native/host/waiting_calls.h"

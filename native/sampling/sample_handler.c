@@ -35,7 +35,7 @@ static void block_others(sigset_t *mask)
         sigdelset(mask, faults[i]);
 }
 
-int sample_handler__install(int *number, sample_handler handler)
+int sample_handler__install(int *number, sample_handler handler, struct sigaction *before)
 {
     struct sigaction action = {.sa_sigaction = handler,
                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -47,7 +47,7 @@ int sample_handler__install(int *number, sample_handler handler)
     if (!chosen)
         return -EBUSY;
     block_others(&action.sa_mask);
-    if (sigaction(chosen, &action, NULL) != 0)
+    if (sigaction(chosen, &action, before) != 0)
         return -errno;
     *number = chosen;
     return 0;

@@ -11,8 +11,8 @@
 
 typedef void (*sample_handler)(int number, siginfo_t *info, void *context);
 
-/* 0 with the signal's number, or -errno: -EBUSY if all signals are in use. Does nothing if
- * there is a number already. */
-int sample_handler__install(int *number, sample_handler handler);
+/* 0 with the signal's number, or -errno: -EBUSY if all signals are in use. before: the action that
+ * the signal had; or NULL. Does nothing if there is a number already. */
+int sample_handler__install(int *number, sample_handler handler, struct sigaction *before);
 
 #endif

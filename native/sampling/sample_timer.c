@@ -26,6 +26,16 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+/* What the signals of our timers carry: its address. */
+static const char timer_mark;
+
+bool sample_timer__sent(const siginfo_t *info)
+{
+    if (info->si_code == SI_TIMER)
+        return info->si_value.sival_ptr == &timer_mark;
+    return info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
+}
+
 static int open_event(pid_t tid, uint64_t interval_ns, bool with_stacks)
 {
     struct perf_event_attr attributes = {
@@ -154,6 +164,7 @@ static int start_posix(struct sample_timer *timer, pid_t tid, int signal, uint64
     struct itimerspec when = {.it_value = timespec_of(first_ns(tid, interval_ns)),
                               .it_interval = timespec_of(interval_ns)};
 
+    event.sigev_value.sival_ptr = (void *)(uintptr_t)&timer_mark;
     event.sigev_notify_thread_id = tid;
     if (timer_create(clock, &event, &timer->id) != 0)
         return -errno;

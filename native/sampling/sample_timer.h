@@ -19,6 +19,7 @@
 #include "native/sampling/kernel_stacks.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -56,6 +57,10 @@ static inline bool sample_timer__has_ended(int error)
 {
     return error == -ESRCH || error == -EINVAL;
 }
+
+/* True of a signal that a timer sent, in this process or in the one that it was forked from.
+ * Async-signal-safe. */
+bool sample_timer__sent(const siginfo_t *info);
 
 /* True if the thread of the timer has ended; the timer is still to be stopped. */
 bool sample_timer__is_over(const struct sample_timer *timer);
