@@ -163,6 +163,16 @@ void preload_threads__begin(struct preload_threads *threads, const struct preloa
     preload_mine.thread = thread;
 }
 
+bool preload_threads__any(struct preload_threads *threads)
+{
+    bool any;
+
+    pthread_mutex_lock(&threads->lock);
+    any = threads->first;
+    pthread_mutex_unlock(&threads->lock);
+    return any;
+}
+
 void preload_threads__note_parent(const struct preload_threads *threads,
                                   struct preload_start *start)
 {

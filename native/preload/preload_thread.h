@@ -126,6 +126,9 @@ int preload_threads__init(struct preload_threads *threads,
 /* Begins the calling thread; start: NULL for the main thread and for threads of unknown origin. */
 void preload_threads__begin(struct preload_threads *threads, const struct preload_start *start);
 
+/* False: all threads that had begun are over. */
+bool preload_threads__any(struct preload_threads *threads);
+
 /* Notes who starts a thread. */
 void preload_threads__note_parent(const struct preload_threads *threads,
                                   struct preload_start *start);

@@ -7,9 +7,12 @@
 #include "native/preload/hook_price.h"
 #include "native/preload/host_program.h"
 #include "native/preload/preload.h"
+#include "native/proc/task_file.h"
 #include "native/snapshot/snapshot.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -172,6 +175,43 @@ static void tidy_up(struct preload *preload)
     (void)orphan_ledgers__tidy(folder);
 }
 
+/* 0: not known. */
+static unsigned long count_threads(void)
+{
+    struct stat tasks;
+
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 ? tasks.st_nlink - 2 : 0;
+}
+
+/* The main thread stays in /proc until the process ends, which it has left by pthread_exit. */
+static bool is_over(pid_t tid)
+{
+    char path[64], text[TASK_FILE_BYTES];
+    const char *name_end;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+    if (task_file__load(AT_FDCWD, path, text) < 0)
+        return false;
+    name_end = strrchr(text, ')');
+    return name_end && strncmp(name_end, ") Z", 3) == 0;
+}
+
+/* The process ends with the program's last thread, as without this one: then it is the last. */
+static bool is_alone(struct preload *preload)
+{
+    return !preload_threads__any(&preload->threads) && count_threads() == 2 && is_over(getpid());
+}
+
+/* The C library calls exit on the thread that ends last, with what the program has for that. */
+static void end_process(struct preload *preload)
+{
+    sigset_t none;
+
+    job_handoff__end(&preload->jobs);
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
 static void *run(void *context)
 {
     struct preload *preload = context;
@@ -186,6 +226,8 @@ static void *run(void *context)
         rest_ns = ROUND_NS;
         if (preload->samples_due_ns)
             rest_ns = FIRST_ROUND_NS;
+        if (is_alone(preload))
+            end_process(preload);
     }
     return NULL;
 }
@@ -207,14 +249,6 @@ void upkeep__start(struct preload *preload)
 {
     call_tree__init(&preload->folder_tree, &preload->ledger, NULL, NULL);
     start_thread(preload);
-}
-
-/* 0: not known. */
-static unsigned long count_threads(void)
-{
-    struct stat tasks;
-
-    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 ? tasks.st_nlink - 2 : 0;
 }
 
 static bool wait_for_end(void)

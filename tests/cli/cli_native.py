@@ -94,6 +94,17 @@ class Trees(Native):
             _, ledger = self.profile(program, end, status=status)
             self.assertEqual(self.tree(ledger, "known_tree"), KNOWN, end)
 
+    def test_a_process_ends_with_its_last_thread(self):
+        program = self.compile("last_thread.c", *INSTRUMENTED)
+        for options in (("--exact",), ("--sample=cpu",), ("--sample=none",)):
+            with self.subTest(options):
+                said, ledger = self.profile(program, options=options)
+                self.assertEqual(said, "thread 0\nthread 3\nthread 6\nthread 9\nat exit\n")
+                rows = [thread for thread in self.threads(ledger) if thread["name"] == "last_thread"]
+                self.assertEqual(len(rows), 5)
+                self.assertTrue(all(row["terminated"] for row in self.json("report", ledger)["threads"]
+                                    if row["name"] == "last_thread"))
+
     def test_a_killed_process_keeps_its_live_ledger(self):
         program = self.compile("known_tree.c", *INSTRUMENTED)
         aborted = subprocess.run([program, "abort"], cwd=self.folder, check=False, capture_output=True,
