@@ -21,7 +21,8 @@
  *     treadle_scope_begin("request");         (and …_with, with a parameter)
  *     treadle_scope_adopt("serve", id);
  *     treadle_id_text(id, text);              as 32 hexadecimal digits, and back:
- *     id = treadle_id_of_text(text);          all zeros where the text is no id
+ *     id = treadle_id_of_text(text);          all zeros where the text is no id,
+ *                                             or NULL
  *
  * While nobody watches, treadle_id returns zeros, and a frame adopted with zeros has no id; so a
  * program that passes on what it was sent keeps the chain whole. Begin, end and CPU time of a frame
@@ -64,6 +65,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus /* the code below is C's */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
+#endif
 
 /* The format of the segment, below. A sampler reads a segment whose TREADLE_FORMAT is the same,
  * whatever its sizes are: those stand in its head. Fields are appended, never moved. */
@@ -2102,6 +2112,8 @@ TREADLE__LOCAL struct treadle_chain treadle_id_of_text(const char *text)
 {
     struct treadle_chain none = {{0, 0}}, id = none;
 
+    if (!text)
+        return none;
     for (unsigned i = 0; i < 32; i++) {
         char c = text[i];
         unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
@@ -2123,9 +2135,11 @@ TREADLE__INLINE void treadle__leave_scope(const treadle_mark *mark)
 
 #define TREADLE__JOIN_NOW(a, b) a##b
 #define TREADLE__JOIN(a, b)     TREADLE__JOIN_NOW(a, b)
+/* Each has a name of its own, also where a macro of the program has several of them in one line. */
 #define TREADLE__SCOPE(push)                                                                       \
     __attribute__((cleanup(treadle__leave_scope), unused)) const treadle_mark TREADLE__JOIN(       \
-        treadle__scope_, __LINE__) = push
+        treadle__scope_, __COUNTER__) = push
+
 #define treadle_scope(identifier) TREADLE__SCOPE(treadle_push(identifier))
 #define treadle_scope_with(identifier, parameter)                                                  \
     TREADLE__SCOPE(treadle_push_with(identifier, parameter))
@@ -2138,6 +2152,10 @@ TREADLE__INLINE void treadle__leave_scope(const treadle_mark *mark)
 #define treadle_scope_number(identifier, parameter)                                                \
     TREADLE__SCOPE(treadle_push_number(identifier, parameter))
 
+#endif
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
 #endif
 
 #endif
