@@ -3,6 +3,7 @@
 #include "agent/activity_hooks.h"
 #include "agent/agent.h"
 #include "agent/hooks.h"
+#include "native/thread/kernel_thread_events.h"
 #include "native/thread/open_calls.h"
 #include "native/thread/thread_parts.h"
 
@@ -12,16 +13,20 @@
 #define PART_WORDS 3
 #define TOKEN_LOW  UINT64_C(0xffffffff)
 
+/* events=jvmti: a token names the frame's node, which a frame around it may have, too, that has a
+ * part where this one has none. */
+#define TOKEN_HAS_PART (UINT64_C(1) << 63)
+
 uint64_t activity_parts__token_of(const struct kernel_thread *mine, jlong node)
 {
     return (mine->tree.token & ~TOKEN_LOW) | ((uint64_t)node & TOKEN_LOW);
 }
 
-static void begin_part(struct kernel_thread *mine, jlong high, jlong low, uint64_t token)
+static bool begin_part(struct kernel_thread *mine, jlong high, jlong low, uint64_t token)
 {
     const uint64_t id[ID_WORDS] = {(uint64_t)high, (uint64_t)low};
 
-    (void)thread_parts__begin(mine, &treadle_agent.chain_parts, id, 0, token);
+    return thread_parts__begin(mine, &treadle_agent.chain_parts, id, 0, token);
 }
 
 /* Between two looks at the kernel's clock a node may be charged too much, which the next look takes
@@ -46,7 +51,7 @@ static jlong JNICALL push_part(JNIEnv *jni, jclass class, jint frame, jlong high
     jlong token = activity_hooks__push(jni, class, frame);
 
     if (has_part(mine, token, high, low))
-        begin_part(mine, high, low, (uint64_t)token);
+        (void)begin_part(mine, high, low, (uint64_t)token);
     return token;
 }
 
@@ -55,8 +60,9 @@ static jlong JNICALL push_named_part(JNIEnv *jni, jclass class, jint frame, jlon
     struct kernel_thread *mine = look(jni, (uintptr_t)__builtin_frame_address(0));
     jlong token = activity_hooks__push_named(jni, class, frame);
 
-    if (has_part(mine, token, high, low))
-        begin_part(mine, high, low, activity_parts__token_of(mine, token));
+    if (has_part(mine, token, high, low) &&
+        begin_part(mine, high, low, activity_parts__token_of(mine, token)))
+        token = (jlong)((uint64_t)token | TOKEN_HAS_PART);
     return token;
 }
 
@@ -87,8 +93,12 @@ static void JNICALL pop_named_part(JNIEnv *jni, jclass class, jlong token)
     struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
 
     (void)class;
-    if (mine && activity_hooks__is_of_epoch(mine, token))
+    if (!mine || !activity_hooks__is_of_epoch(mine, (jlong)((uint64_t)token & ~TOKEN_HAS_PART)))
+        return;
+    if ((uint64_t)token & TOKEN_HAS_PART)
         activity_parts__leave_node(mine, (ledger_ref)((uint64_t)token & TOKEN_LOW));
+    else
+        kernel_thread__leave_node(mine, (ledger_ref)((uint64_t)token & TOKEN_LOW));
 }
 
 static jlongArray array_of(JNIEnv *jni, const jlong *values, jsize count)

@@ -181,6 +181,16 @@ public class Chains {
                 sink++;
             }
         });
+        onOwnThread("keeper", () -> {
+            try (var kept = Activity.adopt("5" + GIVEN.substring(1), "kept")) {
+                Activity.capture().run(() -> sink++);
+                expect(Activity.currentId(), kept.id());
+                try (var same = Activity.adopt(kept.id(), "kept")) {
+                    sink++;
+                }
+                expect(Activity.currentId(), kept.id());
+            }
+        });
         onOwnThread("mistaken", () -> {
             for (String bad : new String[] {null, "", "0".repeat(32), "x" + GIVEN.substring(1), GIVEN + "0"})
                 try (var none = Activity.adopt(bad, "none")) {

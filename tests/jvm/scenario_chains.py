@@ -54,13 +54,14 @@ def within_one_process(test):
         if part["thread"] == "pool":
             test.check(part["cpu_ns"] >= 3_000_000 and part["wait_ns"] >= 3_000_000, f"fan: {part}")
     odd = {key: [(part["thread"], part["path"], part["end_seen"]) for part in found[id_]["parts"]] if id_ in found else []
-           for key, id_ in (("given", GIVEN), *((digit, digit + GIVEN[1:]) for digit in "1234"))}
+           for key, id_ in (("given", GIVEN), *((digit, digit + GIVEN[1:]) for digit in "12345"))}
     test.check(odd == {
         "given": [("twice", ["first"], True), ("twice", ["again"], True)],
         "1": [("twice", ["first", "second", "third"], True)],
         "2": [("thrower", ["risky"], True)],
         "3": [("forgetful", ["outer", "forgotten"], False)],
         "4": [("forgetful", ["after"], True)],
+        "5": [("keeper", ["kept"], True)],
     }, f"odd: {odd}")
     test.check(not any(part["path"][-1] == "none" for part in all_parts(view)), "a part without an id")
     if "virtuals" in told:
