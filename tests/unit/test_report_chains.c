@@ -220,6 +220,45 @@ static void parts_of_an_earlier_snapshot_are_left_out(void **state)
     report_model__free(models[1]);
 }
 
+/* A snapshot, a later one, and a copy of it. */
+static void snapshots_of_one_ledger_count_once(void **state)
+{
+    (void)state;
+    struct written *written[4];
+    struct report_model *models[4];
+
+    for (unsigned i = 0; i < 4; i++) {
+        struct ledger_header *header;
+
+        written[i] = new_ledger("boot", 5000, 1000);
+        header = written[i]->ledger.header;
+        header->pid = i < 3 ? 7 : 8; /* the last is another one */
+        header->start_ticks = 11;
+        header->lost_parts = i ? 2 : 1;
+        header->asof_ns = i ? 1000 : 900;
+        add(written[i], 1, 2000, 100, 20, 1);
+        add(written[i], 1, 2010, i ? 50 : 0, 10, 2); /* was under way */
+        if (i)
+            add(written[i], 2, 2200, 10, 5, 1);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        models[i] = load(written[i]);
+    for (uint32_t count = 3; count <= 4; count++) {
+        struct report_chains *chains =
+            report_chains__new((const struct report_model *const *)models, count, NULL);
+        uint64_t times = count - 2;
+
+        assert_int_equal(chains->part_count, 3 * times);
+        assert_int_equal(chains->chain_count, 2);
+        assert_int_equal(chains->chains[0].cpu_ns, 30 * times);
+        assert_int_equal(chains->chains[0].elapsed_ns, 150 * times);
+        assert_int_equal(chains->losses.lost_parts, 2 * times);
+        report_chains__free(chains);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        report_model__free(models[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +267,7 @@ int main(void)
         cmocka_unit_test(clocks_are_one),
         cmocka_unit_test(odd_parts),
         cmocka_unit_test(parts_of_an_earlier_snapshot_are_left_out),
+        cmocka_unit_test(snapshots_of_one_ledger_count_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

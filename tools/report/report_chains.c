@@ -106,11 +106,106 @@ static uint64_t epoch_of(const struct report_model *const *models, uint32_t inde
     return of->epoch_ns - of->monotonic_ns;
 }
 
+/* ---- snapshots of one ledger ---- */
+
+static int compare_ids(const struct report_part *a, const struct report_part *b)
+{
+    if (a->id[0] != b->id[0])
+        return a->id[0] < b->id[0] ? -1 : 1;
+    return (a->id[1] > b->id[1]) - (a->id[1] < b->id[1]);
+}
+
+/* Two files of one ledger: copies, or snapshots of different moments. */
+static bool is_same_ledger(const struct report_model *a, const struct report_model *b)
+{
+    return a->header.pid && a->header.pid == b->header.pid &&
+           a->header.start_ticks == b->header.start_ticks &&
+           a->header.epoch_ns == b->header.epoch_ns &&
+           a->header.monotonic_ns == b->header.monotonic_ns &&
+           memcmp(a->header.boot_id, b->header.boot_id, sizeof(a->header.boot_id)) == 0;
+}
+
+/* The first of the models that is the same ledger. */
+static uint32_t ledger_of(const struct report_model *const *models, uint32_t index)
+{
+    uint32_t first = 0;
+
+    while (first < index && !is_same_ledger(models[first], models[index]))
+        first++;
+    return first;
+}
+
+/* Its counts include those of the ledger's earlier snapshots. */
+static bool is_latest(const struct report_model *const *models, uint32_t count, uint32_t index)
+{
+    uint64_t asof_ns = models[index]->header.asof_ns;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (i != index && is_same_ledger(models[i], models[index]) &&
+            (models[i]->header.asof_ns > asof_ns ||
+             (models[i]->header.asof_ns == asof_ns && i < index)))
+            return false;
+    return true;
+}
+
+/* What does not change from one snapshot to the next. */
+static int compare_records(const struct chain_part *a, const struct chain_part *b)
+{
+    int order = (a->ledger > b->ledger) - (a->ledger < b->ledger);
+
+    if (!order)
+        order = by_turn(a->part, b->part);
+    if (!order)
+        order = compare_ids(a->part, b->part);
+    if (!order)
+        order = (a->part->begin_ns > b->part->begin_ns) - (a->part->begin_ns < b->part->begin_ns);
+    return order ? order : (a->part->tid > b->part->tid) - (a->part->tid < b->part->tid);
+}
+
+/* Of one part in several snapshots the one that knows the most is the first. */
+static int by_record(const void *left, const void *right)
+{
+    const struct chain_part *a = left, *b = right;
+    int order = compare_records(a, b);
+
+    if (!order)
+        order = a->part->is_open - b->part->is_open;
+    if (!order)
+        order = (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+    return order ? order
+                 : (a->part->cpu_ns < b->part->cpu_ns) - (a->part->cpu_ns > b->part->cpu_ns);
+}
+
+/* `part` comes after `kept` in that order. */
+static bool is_repeated(const struct chain_part *kept, const struct chain_part *part)
+{
+    return kept->model != part->model && compare_records(kept, part) == 0 &&
+           (part->part->is_open || (kept->part->elapsed_ns == part->part->elapsed_ns &&
+                                    kept->part->cpu_ns == part->part->cpu_ns));
+}
+
+static void drop_repeated(struct report_chains *chains)
+{
+    uint32_t kept = 0;
+
+    if (chains->part_count)
+        qsort(chains->parts, chains->part_count, sizeof(*chains->parts), by_record);
+    for (uint32_t i = 0; i < chains->part_count; i++) {
+        const struct chain_part *part = &chains->parts[i],
+                                *last = kept ? &chains->parts[kept - 1] : NULL;
+
+        if (!last || !is_repeated(last, part))
+            chains->parts[kept++] = *part;
+    }
+    chains->part_count = kept;
+}
+
 static void add_parts(struct report_chains *chains, const struct report_model *const *models,
                       uint32_t index)
 {
     const struct report_model *model = models[index];
     uint64_t to_epoch = epoch_of(models, index);
+    uint32_t ledger = ledger_of(models, index);
     uint64_t written_ns =
         to_epoch + model->header.monotonic_ns + report_model__profiled_to_ns(model);
 
@@ -125,17 +220,11 @@ static void add_parts(struct report_chains *chains, const struct report_model *c
         chains->parts[chains->part_count++] = (struct chain_part){
             .part = part,
             .model = model,
+            .ledger = ledger,
             .begin_ns = begin_ns,
             .end_ns = end_ns,
             .wait_ns = part->elapsed_ns > part->cpu_ns ? part->elapsed_ns - part->cpu_ns : 0};
     }
-}
-
-static int compare_ids(const struct report_part *a, const struct report_part *b)
-{
-    if (a->id[0] != b->id[0])
-        return a->id[0] < b->id[0] ? -1 : 1;
-    return (a->id[1] > b->id[1]) - (a->id[1] < b->id[1]);
 }
 
 /* Of two that begin together the longer one is the caller. */
@@ -379,8 +468,10 @@ struct report_chains *report_chains__new(const struct report_model *const *model
     chains->parts = memory__zeroed(parts, sizeof(*chains->parts));
     for (uint32_t i = 0; i < count; i++) {
         add_parts(chains, models, i);
-        add_losses(&chains->losses, &models[i]->header);
+        if (is_latest(models, count, i))
+            add_losses(&chains->losses, &models[i]->header);
     }
+    drop_repeated(chains);
     if (parts)
         qsort(chains->parts, chains->part_count, sizeof(*chains->parts), by_chain);
     find_chains(chains, thread);

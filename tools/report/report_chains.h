@@ -52,6 +52,7 @@ struct chain_losses {
 struct chain_part {
     const struct report_part *part;
     const struct report_model *model;
+    uint32_t ledger;   /* index of the first model that is of the same ledger */
     uint64_t begin_ns; /* since the epoch */
     uint64_t end_ns;   /* of one that is open: when its ledger was written; unended: its begin */
     uint64_t wait_ns;  /* elapsed less CPU time; open or unended: 0 */
@@ -82,7 +83,8 @@ struct report_chains {
     struct chain_losses losses;
 };
 
-/* Of all these ledgers together. thread: a glob, of chains that have a part in such a thread; or
+/* Of all these ledgers together; a part that stands in several snapshots of one ledger counts once.
+ * thread: a glob, of chains that have a part in such a thread; or
  * NULL. */
 struct report_chains *report_chains__new(const struct report_model *const *models, uint32_t count,
                                          const char *thread);
