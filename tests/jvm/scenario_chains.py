@@ -24,6 +24,7 @@ CLOCKS_NS = 20_000  # by which CPU time may be ahead of the wall's
 
 def chains(test):
     within_one_process(test)
+    folded(test)
     if test.events == "instrument":
         for sampled_outside in (True, False):
             sampled.check_unless_chance(test, lambda _, outside=sampled_outside: between_processes(test, outside))
@@ -34,6 +35,18 @@ def chains(test):
 
 
 # ---- one process ----
+
+def folded(test):
+    """Frames of the same words within each other have one node; their parts end where their own frames do."""
+    agent = test.agent_option(sample="none", include="Chains.*", recursion="1")
+    with running(test, "Chains", "front", agent=agent) as program:
+        told = program.ask("odd")
+        ended = program.end()
+    test.check(ended.status == 0 and told == "odd", f"folded: {told}, {ended}")
+    parts = [part for part in all_parts(test.report("chains")) if part["path"][-1] == "kept"]
+    test.check([(part["path"], part["end_seen"]) for part in parts] == [(["kept"], True)], f"folded: {parts}")
+    test.ledger.unlink()
+
 
 def within_one_process(test):
     agent = test.agent_option(sample="none", include="Chains.*")
