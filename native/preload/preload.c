@@ -8,6 +8,7 @@
 #include "native/preload/signal_wrappers.h"
 #include "native/preload/upkeep.h"
 #include "native/proc/process_stat.h"
+#include "native/proc/task_file.h"
 #include "native/standard_files.h"
 
 #include <errno.h>
@@ -432,10 +433,23 @@ void preload__leave_to_agent(struct preload *preload, const struct treadle_insid
     __atomic_store_n(&preload->agent.inside, inside, __ATOMIC_RELEASE);
 }
 
+/* For how long the calling thread, which is as old as the process, was ready and had no processor.
+ */
+static uint64_t queued_ns(void)
+{
+    char text[TASK_FILE_BYTES];
+    struct task_schedstat times;
+
+    if (task_file__load(AT_FDCWD, "/proc/thread-self/schedstat", text) <= 0 ||
+        task_schedstat__parse(text, &times) != 0)
+        return 0;
+    return times.run_queue_delay_ns;
+}
+
 /* Children are forked to execute a program: what they do before is nothing of its own. */
 static bool is_nothing_yet(struct preload *preload)
 {
-    return preload->forks && ledger_time__now_ns(&preload->setup.time) < NOTHING_NS &&
+    return preload->forks && ledger_time__now_ns(&preload->setup.time) < NOTHING_NS + queued_ns() &&
            !__atomic_load_n(&preload->functions.count, __ATOMIC_RELAXED) &&
            !atomic_load(&preload->pushed.frames.count);
 }

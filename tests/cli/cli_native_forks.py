@@ -150,6 +150,13 @@ class Forks(cli_native.Native):
                          {"step": 3500, "work": 3, "job": 350, "inside": 350})
         self.assertFalse({"help", "start", "exits"} & set(flat))
 
+    def test_a_child_that_has_no_processor_before_it_executes(self):
+        said = self.forking("queued", options=("--exact",))[-1].split()
+        if said[0] == "no":
+            self.skipTest("this kernel does not tell the time in the run queue")
+        self.assertEqual(said[0], "queued")
+        self.assertFalse([name for name in os.listdir(self.live) if name.startswith(f"treadle-{said[1]}-")])
+
     def test_what_needs_a_single_thread(self):
         """A parent and its child do what they can do without the profiler, and are profiled before and after."""
         program = self.compile("namespaces.c", *INSTRUMENTED)

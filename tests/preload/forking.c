@@ -31,13 +31,15 @@
  * works on, and says so as "handled". A call of step that was interrupted at its begin is the
  * parent's. `forking unheard`: children whose fork calls no handlers work, and say so: of _Fork,
  * one that starts a thread "helper" and forks "grandchild", and of a clone(2); each ends with exit.
- * They go on after the parent, which works meanwhile.
+ * They go on after the parent, which works meanwhile. `forking queued`: a child that is ready to
+ * run for 40 ms and has no processor, and executes `true` then.
  */
 #include "native/activity/treadle.h"
 
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,14 +52,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define UNHEARD __attribute__((no_instrument_function, noinline))
-#define CHILD_S 30
-#define BURN_NS 300000000LL
-#define TICK_US 1000
+#define UNHEARD   __attribute__((no_instrument_function, noinline))
+#define CHILD_S   30
+#define BURN_NS   300000000LL
+#define TICK_US   1000
+#define QUEUED_NS 40000000LL
 
 static atomic_bool is_over;
 static _Atomic int steps_of_all;
 static int steps, jobs;
+static _Atomic int children, failures;
 static __thread treadle_mark parents_mark;
 
 static void step(void)
@@ -222,13 +226,62 @@ static void run_in_children(void)
     }
 }
 
+/* -1: not known. */
+UNHEARD static long long queued_ns(void)
+{
+    long long ran, queued;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    int count = file ? fscanf(file, "%lld %lld", &ran, &queued) : 0;
+
+    if (file)
+        fclose(file);
+    return count == 2 && ran ? queued : -1;
+}
+
+UNHEARD static void wait_in_queue(const cpu_set_t *all)
+{
+    struct sched_param none = {0};
+
+    if (sched_setscheduler(0, SCHED_IDLE, &none) != 0)
+        exit(1);
+    while (queued_ns() < QUEUED_NS)
+        continue;
+    sched_setaffinity(0, sizeof(*all), all);
+    sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
+/* The parent does not leave the child's processor to it. */
+UNHEARD static void fork_queued(void)
+{
+    cpu_set_t all, one;
+    pid_t child;
+    int status;
+
+    if (queued_ns() < 0) {
+        printf("no schedstat\n");
+        return;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_getaffinity(0, sizeof(all), &all);
+    sched_setaffinity(0, sizeof(one), &one);
+    child = fork();
+    if (child == 0) {
+        wait_in_queue(&all);
+        say("queued");
+        execlp("true", "true", NULL);
+        exit(1);
+    }
+    while (waitpid(child, &status, WNOHANG) == 0)
+        continue;
+    failures = status;
+}
+
 UNHEARD static int look(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     (void)info, (void)bytes, (void)context;
     return 0;
 }
-
-static _Atomic int children, failures;
 
 UNHEARD static void take_stock(pid_t child)
 {
@@ -345,6 +398,10 @@ int main(int argc, char **argv)
         fork_in_handlers(atoi(argv[2]));
         printf("%d %d\n", children, failures);
         return 0;
+    }
+    if (strcmp(argv[1], "queued") == 0) {
+        fork_queued();
+        return failures != 0;
     }
     if (strcmp(argv[1], "unheard") == 0) {
         fork_unheard();
