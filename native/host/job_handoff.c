@@ -26,6 +26,37 @@ void job_handoff__init(struct job_handoff *handoff)
     handoff->job = NULL;
     handoff->is_over = false;
     handoff->is_timed = false;
+    atomic_store(&handoff->cpu, 0);
+}
+
+/* 0: it has no clock, or has ended. */
+static uint64_t cpu_ns(const struct job_handoff *handoff)
+{
+    clockid_t clock = atomic_load(&handoff->cpu);
+    struct timespec now;
+
+    if (!clock || clock_gettime(clock, &now) != 0)
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void job_patience__begin(struct job_patience *patience, const struct job_handoff *handoff,
+                         uint64_t most_ns)
+{
+    uint64_t now_ns = cpu_ns(handoff);
+
+    *patience = (struct job_patience){
+        .handoff = handoff, .most_ns = most_ns, .first_cpu_ns = now_ns, .last_cpu_ns = now_ns};
+}
+
+bool job_patience__is_over(struct job_patience *patience)
+{
+    uint64_t before_ns = patience->last_cpu_ns;
+
+    patience->last_cpu_ns = cpu_ns(patience->handoff);
+    patience->times++;
+    return patience->last_cpu_ns <= before_ns || patience->times >= JOB_PATIENCE ||
+           patience->last_cpu_ns - patience->first_cpu_ns >= patience->most_ns / 2;
 }
 
 void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), void *context)
@@ -47,25 +78,30 @@ void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), 
     pthread_mutex_unlock(&handoff->lock);
 }
 
-/* Under the lock. False: the time is over. */
-static bool wait_until_done(struct job_handoff *handoff, const struct timespec *until)
+/* Waits under the lock for a change of the jobs. 0, or an error: the time is over. */
+static int wait_for_change(struct job_handoff *handoff, struct timespec *until,
+                           struct job_patience *patience)
 {
-    while (!handoff->timed.done && handoff->job == &handoff->timed)
-        if (pthread_cond_timedwait(&handoff->done, &handoff->lock, until) == ETIMEDOUT)
-            return handoff->timed.done;
-    return handoff->timed.done;
+    int error = pthread_cond_timedwait(&handoff->done, &handoff->lock, until);
+
+    if (error != ETIMEDOUT || job_patience__is_over(patience))
+        return error;
+    *until = time_in(patience->most_ns);
+    return 0;
 }
 
 bool job_handoff__run_within(struct job_handoff *handoff, void (*work)(void *context),
                              void *context, uint64_t most_ns)
 {
     struct timespec until = time_in(most_ns);
+    struct job_patience patience;
     bool done = false;
     int error = 0;
 
+    job_patience__begin(&patience, handoff, most_ns);
     pthread_mutex_lock(&handoff->lock);
     while (handoff->job && !handoff->is_over && !error)
-        error = pthread_cond_timedwait(&handoff->done, &handoff->lock, &until);
+        error = wait_for_change(handoff, &until, &patience);
     if (handoff->is_over && !handoff->job) {
         pthread_mutex_unlock(&handoff->lock);
         work(context);
@@ -76,7 +112,9 @@ bool job_handoff__run_within(struct job_handoff *handoff, void (*work)(void *con
         handoff->is_timed = true;
         handoff->job = &handoff->timed;
         pthread_cond_signal(&handoff->wake);
-        done = wait_until_done(handoff, &until);
+        while (!handoff->timed.done && handoff->job == &handoff->timed && !error)
+            error = wait_for_change(handoff, &until, &patience);
+        done = handoff->timed.done;
         handoff->is_timed = !done;
     }
     pthread_mutex_unlock(&handoff->lock);
@@ -99,9 +137,12 @@ static void run_job(struct job_handoff *handoff)
 bool job_handoff__rest(struct job_handoff *handoff, uint64_t for_ns)
 {
     struct timespec until = time_in(for_ns);
+    clockid_t cpu;
     bool is_over;
     int error = 0;
 
+    if (pthread_getcpuclockid(pthread_self(), &cpu) == 0)
+        atomic_store(&handoff->cpu, cpu);
     pthread_mutex_lock(&handoff->lock);
     while (!handoff->is_over && !error)
         if (handoff->job)

@@ -7,8 +7,10 @@
 #define TREADLE_JOB_HANDOFF_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 struct handed_job {
     void (*run)(void *context);
@@ -24,7 +26,26 @@ struct job_handoff {
     bool is_over;            /* the resting thread ends, or there is none */
     struct handed_job timed; /* of job_handoff__run_within */
     bool is_timed;           /* … which is in use */
+    _Atomic(clockid_t) cpu;  /* the resting thread's CPU clock; 0: not known */
 };
+
+/* How long to wait for the resting thread, in ns by the wall clock. Where the machine leaves that
+ * thread little of its processors the time is over later: after one in which the thread did not run
+ * at all, or when it has had half of it, or after JOB_PATIENCE times. Any thread. */
+#define JOB_PATIENCE 10u
+struct job_patience {
+    const struct job_handoff *handoff;
+    uint64_t most_ns;
+    uint64_t first_cpu_ns;
+    uint64_t last_cpu_ns;
+    unsigned times;
+};
+
+void job_patience__begin(struct job_patience *patience, const struct job_handoff *handoff,
+                         uint64_t most_ns);
+
+/* To be asked whenever that time has passed. True: it is over for good. */
+bool job_patience__is_over(struct job_patience *patience);
 
 void job_handoff__init(struct job_handoff *handoff);
 
@@ -32,8 +53,8 @@ void job_handoff__init(struct job_handoff *handoff);
  * takes. */
 void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), void *context);
 
-/* The same, but waits no longer than that: the job may then run later, or be under way still, with
- * its context. False: it is not done, or another thread waits in the same way. */
+/* The same, but waits no longer than that, with patience: the job may then run later, or be under
+ * way still, with its context. False: it is not done, or another thread waits in the same way. */
 bool job_handoff__run_within(struct job_handoff *handoff, void (*work)(void *context),
                              void *context, uint64_t most_ns);
 

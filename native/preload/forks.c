@@ -20,20 +20,33 @@ enum {
     IS_ACTIVE = 4, /* the process is profiled, and no such child */
 };
 
+/* False: the lock is not to be had in time. */
+static bool hold(pthread_mutex_t *lock, struct job_patience *patience)
+{
+    struct timespec until;
+
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += WAIT_S;
+        if (pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until) == 0)
+            return true;
+    } while (!job_patience__is_over(patience));
+    return false;
+}
+
 /* The profiler's own thread takes one of the two at a time. */
 static void before_fork(void)
 {
     struct preload *preload = &preload_process;
-    struct timespec until;
+    struct job_patience patience;
 
     if (!preload__is_active(preload))
         return;
     preload_mine.held_for_fork = IS_ACTIVE;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += WAIT_S;
-    if (pthread_mutex_clocklock(&preload->names.lock, CLOCK_MONOTONIC, &until) == 0)
+    job_patience__begin(&patience, &preload->jobs, WAIT_S * UINT64_C(1000000000));
+    if (hold(&preload->names.lock, &patience))
         preload_mine.held_for_fork |= HOLDS_NAMES;
-    if (pthread_mutex_clocklock(&preload->threads.lock, CLOCK_MONOTONIC, &until) == 0)
+    if (hold(&preload->threads.lock, &patience))
         preload_mine.held_for_fork |= HOLDS_THREADS;
 }
 
