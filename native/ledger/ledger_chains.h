@@ -36,7 +36,8 @@ struct ledger_part {
     uint64_t id[2];    /* the first eight bytes as they are printed, then the others */
     uint64_t begin_ns; /* CLOCK_MONOTONIC, which all processes of a machine share; in a merge: since
                           its epoch_ns */
-    uint64_t elapsed_ns; /* on the ledger's clock, as in the nodes; open: 0 */
+    uint64_t elapsed_ns; /* on the ledger's clock, as in the nodes; open: 0, in a merge: until its
+                            own ledger was written */
     uint64_t cpu_ns;     /* of the thread meanwhile, as charged: it may be a little more than
                             elapsed_ns; open: 0 */
     uint64_t java_id;

@@ -341,6 +341,20 @@ int main(void)
         self.assertIn("(other): 1 part gave way to later ones, with 3.00 ms of CPU time in 7.00 ms", text)
         self.assertIn("2 parts of chains not recorded", text)
 
+    def test_what_is_open_lasts_until_its_own_ledger_was_written(self):
+        """Also in a merge with one that was written later, and in a merge of that."""
+        self.make("chains")
+        self.make("moment", number=2)  # 20 s, not 10
+        lasted = {}
+        for inputs, ledger in (((), "chains.ledger"), (("chains.ledger", "moment.ledger"), "m.ledger"),
+                               (("m.ledger", "moment.ledger"), "n.ledger")):
+            if inputs:
+                self.assertEqual(self.run_treadle("merge", *inputs, "-o", ledger).returncode, 0)
+            lasted[ledger] = [part["elapsed_ns"] for chain in self.chains(ledger)["chains"]
+                              for part in chain["parts"] if part["open"]]
+        self.assertGreater(lasted["chains.ledger"][0], 0)
+        self.assertEqual(list(lasted.values()), 3 * [lasted["chains.ledger"]])
+
     def test_nothing(self):
         self.assertIn("(no chains: ", self.treadle("report", self.make("plain"), "-v", "chains"))
         self.assertIn("sort key", self.treadle("report", "x.ledger", "-v", "chains", "-s", "colour", status=2))

@@ -18,6 +18,17 @@ static uint64_t shift_of(const struct ledger_merge *merge, const struct merge_in
     return of->epoch_ns - of->monotonic_ns - merge->ledger.header->epoch_ns;
 }
 
+/* Of a part that was open when its own ledger was written. Such of an input that is a merge has it.
+ */
+static uint64_t open_for_ns(const struct merge_input *input, const struct ledger_part *part)
+{
+    uint64_t written_ns = input->header->monotonic_ns + input->asof_ns;
+
+    if (part->process)
+        return part->elapsed_ns;
+    return written_ns > part->begin_ns ? written_ns - part->begin_ns : 0;
+}
+
 static void copy_part(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
 {
     const struct ledger_part *record = ledger_reader__part(input->reader, ref);
@@ -35,6 +46,8 @@ static void copy_part(struct ledger_merge *merge, struct merge_input *input, led
         return;
     struct ledger_part *part = ledger__at(&merge->ledger, to);
     *part = *record;
+    if (ledger_part__state(record) == PART_OPEN)
+        part->elapsed_ns = open_for_ns(input, record);
     part->process = (uint32_t)input->number + 1;
     part->begin_ns += shift_of(merge, input);
     part->thread = record->thread ? merge__prefixed(merge, input, record->thread, ref) : 0;

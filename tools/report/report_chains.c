@@ -33,6 +33,8 @@ static void load_part(struct loader *loader, ledger_ref ref, struct report_part 
         part->elapsed_ns = record->elapsed_ns < INT64_MAX / 2 ? record->elapsed_ns : 0;
         part->cpu_ns = record->cpu_ns < INT64_MAX / 2 ? record->cpu_ns : 0;
     }
+    if (part->is_open && part->process)
+        part->open_ns = record->elapsed_ns < INT64_MAX / 2 ? record->elapsed_ns : 0;
     part->thread = loader__text(loader, record->thread, ref);
     for (unsigned i = PART_FRAMES; i-- > 0;) {
         uint32_t method = ledger_reader__method(loader->reader, record->path[i])
@@ -213,7 +215,9 @@ static void add_parts(struct report_chains *chains, const struct report_model *c
         const struct report_part *part = &model->parts[i];
         uint64_t begin_ns = part->begin_ns + to_epoch, end_ns = begin_ns + part->elapsed_ns;
 
-        if (part->is_open && written_ns > begin_ns)
+        if (part->is_open && part->process)
+            end_ns = begin_ns + part->open_ns;
+        else if (part->is_open && written_ns > begin_ns)
             end_ns = written_ns;
         if (begin_ns > INT64_MAX || end_ns > INT64_MAX)
             begin_ns = end_ns = 0; /* no moment that a clock can show */
