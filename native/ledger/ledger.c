@@ -94,15 +94,26 @@ static bool is_own(const struct ledger *ledger, int fd)
            (uint64_t)file.st_ino == ledger->inode;
 }
 
+/* The lowest numbers may be those that the host counts on: the file gets no lower one than it had.
+ */
+static int open_again(const struct ledger *ledger, int had)
+{
+    int fd = standard_files__avoid(open(ledger->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    int moved = fd >= 0 && fd < had ? fcntl(fd, F_DUPFD_CLOEXEC, had) : -1;
+
+    if (moved < 0)
+        return fd;
+    close(fd);
+    return moved;
+}
+
 int ledger__file(struct ledger *ledger)
 {
     int error = errno;
     int fd = __atomic_load_n(&ledger->fd, __ATOMIC_RELAXED);
 
     if (!is_own(ledger, fd)) {
-        fd = ledger->path[0]
-                 ? standard_files__avoid(open(ledger->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC))
-                 : -1;
+        fd = ledger->path[0] ? open_again(ledger, fd) : -1;
         if (fd >= 0 && !is_own(ledger, fd)) {
             close(fd);
             fd = -1;

@@ -58,6 +58,30 @@ static void file_is_for_its_user_only(void **state)
     check_new_file(0777);
 }
 
+/* A host that closes all its descriptors has the lowest number for its next file. */
+static void a_file_that_the_host_closed_is_opened_at_no_lower_number(void **state)
+{
+    (void)state;
+    struct ledger ledger;
+    assert_int_equal(ledger__create(&ledger, folder, MIB), 0);
+    int had = fcntl(ledger.fd, F_DUPFD_CLOEXEC, 60), lowest;
+    close(ledger.fd);
+    ledger.fd = had;
+    lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(lowest);
+    assert_in_range(lowest, 0, had - 1);
+    close(had);
+    int fd = ledger__file(&ledger);
+    assert_true(fd >= had);
+    assert_int_equal(ledger__file(&ledger), fd);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(next, lowest);
+    close(next);
+    ledger__unlink(&ledger);
+    ledger__close(&ledger);
+}
+
 static void header_says_what_it_is(void **state)
 {
     (void)state;
@@ -343,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_is_for_its_user_only),
+        cmocka_unit_test(a_file_that_the_host_closed_is_opened_at_no_lower_number),
         cmocka_unit_test(header_says_what_it_is),
         cmocka_unit_test(refused_folders_give_a_reason_and_leave_nothing),
         cmocka_unit_test(a_folder_of_somebody_else_is_refused),
