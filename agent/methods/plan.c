@@ -43,6 +43,7 @@ struct planned_class {
 /* A program loads many classes of which the earlier run called no method. */
 struct plan {
     struct planned_class *classes;
+    struct planned_class *packages; /* of these: without methods */
     struct planned_method *methods;
     bool is_short;      /* of room for methods without a call in the earlier run */
     bool is_recognized; /* atomic: this program has a method of the earlier run's */
@@ -80,23 +81,47 @@ static struct method_key key_of(const struct planned_class *class, const void *n
     return (struct method_key){class, hash_on(hash, descriptor, descriptor_bytes)};
 }
 
-/* The class, which is added if need be; NULL: no memory. */
+/* The class or package, which is added if need be; NULL: no memory. */
+static struct planned_class *entry_of(struct planned_class **table, const char *name, size_t bytes)
+{
+    struct planned_class *entry;
+
+    HASH_FIND(hh, *table, name, bytes, entry);
+    if (entry)
+        return entry;
+    entry = calloc(1, sizeof(*entry) + bytes);
+    if (!entry)
+        return NULL;
+    memcpy(entry->name, name, bytes);
+    HASH_ADD_KEYPTR(hh, *table, entry->name, bytes, entry);
+    if (entry->hh.tbl)
+        return entry;
+    free(entry);
+    return NULL;
+}
+
+/* The length of what stands for the class's package: "pkg." or, without one, the outermost class.
+ */
+static size_t package_bytes(const char *name, size_t bytes)
+{
+    const char *point = memrchr(name, '.', bytes), *inner;
+
+    if (point)
+        return (size_t)(point - name) + 1;
+    inner = memchr(name, '$', bytes);
+    return inner && inner > name ? (size_t)(inner - name) : bytes;
+}
+
+/* The class, which is added if need be, and its package; NULL: no memory. */
 static struct planned_class *class_of(struct plan *plan, const char *name, size_t bytes)
 {
-    struct planned_class *class;
+    unsigned count = HASH_COUNT(plan->classes);
+    struct planned_class *class = entry_of(&plan->classes, name, bytes);
 
-    HASH_FIND(hh, plan->classes, name, bytes, class);
-    if (class)
-        return class;
-    class = calloc(1, sizeof(*class) + bytes);
-    if (!class)
+    if (class && HASH_COUNT(plan->classes) > count &&
+        !entry_of(&plan->packages, name, package_bytes(name, bytes)))
         return NULL;
-    memcpy(class->name, name, bytes);
-    HASH_ADD_KEYPTR(hh, plan->classes, class->name, bytes, class);
-    if (class->hh.tbl)
-        return class;
-    free(class);
-    return NULL;
+    return class;
 }
 
 static int add_method(struct plan *plan, struct planned_class *class, struct method_key key,
@@ -235,32 +260,45 @@ int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char
     return 0;
 }
 
+static void delete_entries(struct planned_class *table)
+{
+    struct planned_class *entry, *next;
+
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed has been taken out of the table */
+    HASH_ITER (hh, table, entry, next) {
+        HASH_DEL(table, entry);
+        free(entry);
+    }
+    /* NOLINTEND(clang-analyzer-unix.Malloc) */
+}
+
 void plan__delete(struct plan *plan)
 {
     struct planned_method *method, *next;
-    struct planned_class *class, *next_class;
 
     if (!plan)
         return;
-    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed has been taken out of the table */
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the same */
     HASH_ITER (hh, plan->methods, method, next) {
         HASH_DEL(plan->methods, method);
         free(method);
     }
-    HASH_ITER (hh, plan->classes, class, next_class) {
-        HASH_DEL(plan->classes, class);
-        free(class);
-    }
     /* NOLINTEND(clang-analyzer-unix.Malloc) */
+    delete_entries(plan->classes);
+    delete_entries(plan->packages);
     free(plan);
 }
 
 const struct planned_class *plan__class(const struct plan *plan, const char *dotted_name)
 {
     struct planned_class *class = NULL;
+    size_t bytes = dotted_name ? strlen(dotted_name) : 0;
 
-    if (plan && dotted_name)
-        HASH_FIND(hh, plan->classes, dotted_name, strlen(dotted_name), class);
+    if (!plan || !bytes)
+        return NULL;
+    HASH_FIND(hh, plan->classes, dotted_name, bytes, class);
+    if (!class)
+        HASH_FIND(hh, plan->packages, dotted_name, package_bytes(dotted_name, bytes), class);
     return class;
 }
 
@@ -297,6 +335,6 @@ struct plan_advice plan__advice(struct plan *plan, const struct planned_class *c
     }
     return (struct plan_advice){
         .is_postponed =
-            plan && plan->is_short && __atomic_load_n(&plan->is_recognized, __ATOMIC_RELAXED),
+            class && plan->is_short && __atomic_load_n(&plan->is_recognized, __ATOMIC_RELAXED),
     };
 }

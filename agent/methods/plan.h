@@ -5,10 +5,10 @@
  * (overhead=any), those with too many calls. Of the other methods so many get hooks as the budget
  * bears, if the program takes as much CPU time as then: those that tell most
  * (agent/methods/plan_choice.h). The rest is postponed, methods without a call in the earlier run
- * among them: these once a method of the earlier run has come, for the plan of another program says
- * nothing of this one. A method is recognized by its names and, where the ledger has it, a hash of
- * its code; a method whose code has changed is treated as one without a call. Made once, then asked
- * by any thread; not in hooks.
+ * among them: these once a method of the earlier run has come, and in its packages only, for the
+ * plan of another program says nothing of this one, though both may use the same library. A method
+ * is recognized by its names and, where the ledger has it, a hash of its code; a method whose code
+ * has changed is treated as one without a call. Made once, then asked by any thread; not in hooks.
  */
 #ifndef TREADLE_PLAN_H
 #define TREADLE_PLAN_H
@@ -35,8 +35,8 @@ struct plan_advice {
     bool is_postponed; /* other methods get hooks first; rate: of the earlier run, 0: not called */
 };
 
-/* The class of that name ("pkg.Class"), for its methods' advice; NULL: the earlier run called none
- * of them, or there is no plan (NULL). It lives as long as the plan. */
+/* The class of that name ("pkg.Class"), or its package, for its methods' advice; NULL: the earlier
+ * run called nothing in the package, or there is no plan (NULL). It lives as long as the plan. */
 const struct planned_class *plan__class(const struct plan *plan, const char *dotted_name);
 
 /* Without a plan (NULL) all zero. class: the method's, or NULL. */

@@ -3,7 +3,7 @@ large, each with every call; others are counted from their first call on, to the
 and starts again, and the report says which and how many. Where include= names them they are recorded: from then on
 every call is in the tree. With the plan of that run few methods have hooks, every call of which is recorded, and the
 rest is postponed; and so it is with the plan of the run that had the plan. Its plan postpones nothing in another
-program. A method with very much code and many variables is postponed at once, and no other for its sake."""
+program, and nothing of a program's own that uses the first one as its library. A method with very much code and many variables is postponed at once, and no other for its sake."""
 
 import json
 import string
@@ -99,11 +99,24 @@ def planned(test):
 
 def foreign(test):
     """The plan of another program, too, which had more methods than hooks: all methods are unknown to it."""
-    option = test.agent_option(events="instrument", overhead="2%", plan=test.scratch / "first.ledger")
+    option = test.agent_option(events="instrument", overhead="2%", plan=test.scratch / "planned.ledger")
     with running(test, "Hazards", agent=option) as program:
         hooks = {row["method"]: row["hook"] for row in explained(test, program, "Hazards.*")}
         test.check((hooks["main"], hooks["act"]) == ("always", "never_called"), f"{hooks}")
         program.end()
+    shared(test, option)
+
+
+def shared(test, option):
+    """And that of another program that uses a part of this one: the classes of this one alone are unknown to it."""
+    test.ledger.unlink()
+    with running(test, "SharedLibrary", agent=option) as program:
+        program.ask("load 1")
+        ended = program.end()
+        test.check(ended.out.endswith("own 1\n"), f"{ended}")
+    done = test.run([test.treadle, "report", "--explain", "SharedLibrary$Own.act", "--json", test.ledger])
+    row = json.loads(done.out)["methods"][0]
+    test.check((row["hook"], row["calls"]) == ("always", 1), f"{row}")
 
 
 def check_planned(test, program, plan):
