@@ -240,9 +240,11 @@ static void take_back_nearby(struct kernel_thread *kernel_thread, uint64_t exces
     struct ledger_node *current = kernel_thread->tree.current, *node;
     unsigned nodes = 0;
 
-    for (node = current; node && excess_ns && nodes < NEARBY_NODES; nodes++) {
+    for (node = current; excess_ns && nodes < NEARBY_NODES; nodes++) {
         excess_ns = take_back(kernel_thread, node, excess_ns);
         node = last_child(kernel_thread, node);
+        if (!node)
+            break;
     }
     for (node = current; node->parent && excess_ns && nodes < NEARBY_NODES; nodes++) {
         node = call_tree__node(&kernel_thread->tree, node->parent);
