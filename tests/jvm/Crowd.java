@@ -1,5 +1,7 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,7 +10,7 @@ import java.util.Scanner;
 /**
  * A program with thousands of methods, few of them large: PartXXX under many names, PartAAA, PartAAB and so on.
  * `load N` loads N more of them, and runs each once; `run N` runs all of them N times, ten times a second, beside
- * other work. The answer is how often the first was run so far.
+ * other work; `burn N` takes N ms of CPU time. The answer is how often the first was run so far.
  */
 public class Crowd {
     static volatile long result;
@@ -156,6 +158,14 @@ public class Crowd {
         Thread.sleep(70);
     }
 
+    static void burn(int ms) {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long until = threads.getCurrentThreadCpuTime() + ms * 1_000_000L;
+        while (threads.getCurrentThreadCpuTime() < until) {
+            result++;
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         List<Runnable> parts = new ArrayList<>();
         Loader loader = new Loader();
@@ -173,6 +183,8 @@ public class Crowd {
                     parts.add(part);
                 }
                 runs++;
+            } else if (words[0].equals("burn")) {
+                burn(count);
             } else {
                 for (int i = 0; i < count; i++) {
                     round(parts);
