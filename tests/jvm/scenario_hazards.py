@@ -16,6 +16,7 @@ READ = ("rm", "sm", "rr", "slr", "r", "s")  # with locks that are read, which th
 SHAPES = ("mm", "ll", "ml", "mmm", "lll", "mlw", "wm", *READ)
 WRITERS, READERS = 80, 60  # 4,800 pairs; there is room for 4,096
 SECOND_NS = 1_000_000_000
+CONVOY_TURN_NS = 1_000_000  # tools/report/report_hazards.h
 HAZARDS = ("deadlocks", "lock_order", "inversions", "convoys")
 
 
@@ -349,11 +350,14 @@ def priorities(test):
 
 
 def convoys(test):
+    """A queue is no convoy where turns take long, as they do on a busy machine."""
     with running(test, "Hazards", agent=agent(test)) as program:
-        program.ask("queue")
+        turn_ns = int(program.ask("queue").split()[1])
         view = live(program)
     found = [one["lock"].partition("@")[0] for one in view["convoys"]]
-    test.check_likely(found == ["Hazards$A"], "convoy", f"{view['convoys']}")
+    print(f"a turn took {turn_ns} ns")
+    test.check_likely(found == ["Hazards$A"] or (turn_ns > CONVOY_TURN_NS * 4 // 5 and not found), "convoy",
+                      f"a turn took {turn_ns} ns: {view['convoys']}")
     test.check(not view["deadlocks"] and not view["lock_order"] and not view["inversions"], f"{view}")
 
 
