@@ -33,7 +33,7 @@ static void load_part(struct loader *loader, ledger_ref ref, struct report_part 
         part->elapsed_ns = record->elapsed_ns < INT64_MAX / 2 ? record->elapsed_ns : 0;
         part->cpu_ns = record->cpu_ns < INT64_MAX / 2 ? record->cpu_ns : 0;
     }
-    if (part->is_open && part->process)
+    if (part->is_open)
         part->open_ns = record->elapsed_ns < INT64_MAX / 2 ? record->elapsed_ns : 0;
     part->thread = loader__text(loader, record->thread, ref);
     for (unsigned i = PART_FRAMES; i-- > 0;) {
@@ -215,7 +215,7 @@ static void add_parts(struct report_chains *chains, const struct report_model *c
         const struct report_part *part = &model->parts[i];
         uint64_t begin_ns = part->begin_ns + to_epoch, end_ns = begin_ns + part->elapsed_ns;
 
-        if (part->is_open && part->process)
+        if (part->open_ns)
             end_ns = begin_ns + part->open_ns;
         else if (part->is_open && written_ns > begin_ns)
             end_ns = written_ns;

@@ -24,7 +24,8 @@ struct report_part {
     uint64_t id[2];
     uint64_t begin_ns; /* see struct ledger_part */
     uint64_t elapsed_ns;
-    uint64_t open_ns; /* in a merge, of an open one: until its own ledger was written */
+    uint64_t
+        open_ns; /* in a merge, of an open one: until its own ledger was written; 0: not known */
     uint64_t cpu_ns;
     uint64_t java_id;
     int32_t tid;
