@@ -231,7 +231,8 @@ static void want_locks(struct java_threads *threads, const struct order_seen *se
     struct lock_orders *orders = &threads->locks->orders;
     struct lock_holds *holds = &threads->locks->holds;
 
-    if (threads->events != LEDGER_EVENTS_INSTRUMENT || seen->flags & ORDER_LOCKS_KNOWN)
+    if (threads->events != LEDGER_EVENTS_INSTRUMENT || seen->flags & ORDER_LOCKS_KNOWN ||
+        atomic_load(&orders->locks_wanted) || atomic_load(&orders->times) >= ALL_LOCKS_TIMES)
         return;
     for (unsigned i = 0; i < LOCK_ORDER_SLOTS; i++) {
         ledger_ref ref = atomic_load_explicit(&orders->slots[i], memory_order_acquire);
