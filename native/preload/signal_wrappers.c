@@ -97,12 +97,18 @@ static struct timespec left_until(uint64_t end_ns)
                              .tv_nsec = (long)(left_ns % NS_PER_S)};
 }
 
+/* For ever where no clock shows that time. */
+static uint64_t end_of(const struct timespec *most)
+{
+    if (most->tv_sec < 0 || (uint64_t)most->tv_sec >= INT64_MAX / NS_PER_S)
+        return UINT64_MAX;
+    return clock_ns(CLOCK_MONOTONIC) + (uint64_t)most->tv_sec * NS_PER_S + (uint64_t)most->tv_nsec;
+}
+
 /* A thread that blocks the profiler's signal finds it among those that are pending. */
 static int take_signal(const sigset_t *signals, siginfo_t *info, const struct timespec *most)
 {
-    uint64_t end_ns = most ? clock_ns(CLOCK_MONOTONIC) + (uint64_t)most->tv_sec * NS_PER_S +
-                                 (uint64_t)most->tv_nsec
-                           : 0;
+    uint64_t end_ns = most ? end_of(most) : 0;
     struct timespec left;
     siginfo_t own;
     int number;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -140,7 +141,7 @@ static void *consume_and_send(void *thread)
 
 static void waits(void)
 {
-    const struct timespec soon = {.tv_nsec = 1000000};
+    const struct timespec soon = {.tv_nsec = 1000000}, never = {.tv_sec = INT64_MAX};
     siginfo_t info;
     pthread_t sender;
     sigset_t all;
@@ -153,6 +154,10 @@ static void waits(void)
     consume();
     pthread_create(&sender, NULL, consume_and_send, NULL);
     printf("user %d\n", sigwait(&all, &number) == 0 && number == SIGUSR1);
+    pthread_join(sender, NULL);
+    consume();
+    pthread_create(&sender, NULL, consume_and_send, NULL);
+    printf("before never %d\n", sigtimedwait(&all, NULL, &never) == SIGUSR1);
     pthread_join(sender, NULL);
     consume();
     kill(getpid(), SIGUSR2);
