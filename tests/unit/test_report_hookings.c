@@ -207,22 +207,30 @@ static void a_new_filter_makes_counts_unsure(void **state)
     drawing__end(&drawing);
 }
 
+/* A method that is counted since 3 s: 1,064 calls in the first 10 s, 5,000 more in the next. */
+static struct ledger_hooking *draw_counted(struct drawing *drawing, uint64_t asof_ns,
+                                           uint64_t counts_at_ns)
+{
+    struct ledger_hooking *hooking;
+
+    drawing__begin(drawing, 1u << 20);
+    drawing->ledger.header->asof_ns = asof_ns;
+    drawing->ledger.header->counts_at_ns = counts_at_ns;
+    ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
+    drawing__call(drawing, root, drawn__method(drawing, "hot"), 64, 100);
+    (void)drawing__thread(drawing, "u", THREAD_PLATFORM, 0);
+    hooking = count(drawing, "hot", HOOKING_COUNTED, 2 * S, 3 * S, S, 0);
+    hooking->counted += asof_ns > 10 * S ? 5000 : 0;
+    return hooking;
+}
+
 /* Up to 10 s, and from then to 20 s: counted all of that time, though it was off before. */
 static void an_interval_has_its_own_counts(void **state)
 {
     struct drawing before, after;
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        struct drawing *drawing = i ? &after : &before;
-
-        drawing__begin(drawing, 1u << 20);
-        drawing->ledger.header->asof_ns = (i ? 20 : 10) * S;
-        drawing->ledger.header->counts_at_ns = LEDGER_COUNTS_WHOLE;
-        ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
-        drawing__call(drawing, root, drawn__method(drawing, "hot"), 64, 100);
-        (void)drawing__thread(drawing, "u", THREAD_PLATFORM, 0);
-        count(drawing, "hot", HOOKING_COUNTED, 2 * S, 9 * S, S, 0)->counted += i ? 5000 : 0;
-    }
+    draw_counted(&before, 10 * S, LEDGER_COUNTS_WHOLE)->since_ns = 9 * S;
+    draw_counted(&after, 20 * S, LEDGER_COUNTS_WHOLE)->since_ns = 9 * S;
     struct report_model *model = drawn__load(&after);
     struct report_model *old = drawn__load(&before);
     check_calls(old, "hot", 1064, true);
@@ -239,17 +247,8 @@ static void an_interval_after_missing_counts_is_unsure(void **state)
 {
     struct drawing before, after;
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        struct drawing *drawing = i ? &after : &before;
-
-        drawing__begin(drawing, 1u << 20);
-        drawing->ledger.header->asof_ns = (i ? 20 : 10) * S;
-        drawing->ledger.header->counts_at_ns = i ? LEDGER_COUNTS_WHOLE : 9 * S;
-        ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
-        drawing__call(drawing, root, drawn__method(drawing, "hot"), 64, 100);
-        (void)drawing__thread(drawing, "u", THREAD_PLATFORM, 0);
-        count(drawing, "hot", HOOKING_COUNTED, 2 * S, 3 * S, S, 0)->counted += i ? 5000 : 0;
-    }
+    draw_counted(&before, 10 * S, 9 * S);
+    draw_counted(&after, 20 * S, LEDGER_COUNTS_WHOLE);
     struct report_model *model = drawn__load(&after);
     struct report_model *old = drawn__load(&before);
     check_calls(old, "hot", 1064, true);
